@@ -1,0 +1,1 @@
+"""A devcontainer for every coding agent, and one memory for all of them."""

@@ -1,0 +1,41 @@
+"""Progress as data: the core reports, an adapter displays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a phase stands."""
+
+    STARTED = "started"
+    OUTPUT = "output"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of one subject's progress.
+
+    Attributes:
+        subject: whose progress it is, an instance's name as a rule.
+        phase: what is being done: image, workspace, start …
+        detail: one line for a person; may be empty.
+        seconds: how long the phase took, once it is done.
+    """
+
+    subject: str
+    phase: str
+    state: State
+    detail: str = ""
+    seconds: float | None = None
+
+
+Report = Callable[[Event], None]
+
+
+def ignore(_event: Event) -> None:
+    """Report to nobody."""

@@ -1,0 +1,223 @@
+"""Writes that are whole or absent, locks, and paths opened component by component.
+
+A temporary file is named `.<name>.<random>.cspace-tmp` and holds a flock while its writer lives, so
+that another container, whose process ids mean nothing here, can tell debris from work in progress.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from cspace.errors import Conflict, CspaceError
+
+TEMPORARY_SUFFIX = ".cspace-tmp"
+LOCK_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who a created file belongs to."""
+
+    uid: int
+    gid: int
+
+
+def write_atomic(path: Path, data: str | bytes, *, mode: int = 0o644, owner: Owner | None = None) -> None:
+    """Replace path with data: a reader sees the old file or the new one, never a mix.
+
+    Protects one write: a read-modify-write still needs a lock.
+
+    Raises:
+        OSError: nothing was changed and no temporary file was left behind.
+    """
+    with _temporary(path, data, mode, owner) as temporary:
+        temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def publish(path: Path, data: str | bytes, *, mode: int = 0o644, owner: Owner | None = None) -> None:
+    """Create path with data, whole at once, never over anything that is there.
+
+    link(2) has O_EXCL's rule and, unlike it, no moment in which the file is empty.
+
+    Raises:
+        FileExistsError: the name is taken; nothing was changed.
+        OSError: nothing was changed and no temporary file was left behind.
+    """
+    with _temporary(path, data, mode, owner) as temporary:
+        os.link(temporary, path)
+    sync_directory(path.parent)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path, data: str | bytes, mode: int, owner: Owner | None) -> Iterator[Path]:
+    content = data.encode("utf-8") if isinstance(data, str) else data
+    temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+    descriptor = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+    )
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(content)
+        os.fchmod(descriptor, mode)
+        give(descriptor, owner)
+        os.fsync(descriptor)
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        os.close(descriptor)
+
+
+def sweep(directory: Path) -> None:
+    """Remove the temporary files in directory whose writer is gone."""
+    for entry in os.scandir(directory):
+        if not (entry.name.startswith(".") and entry.name.endswith(TEMPORARY_SUFFIX)):
+            continue
+        with contextlib.suppress(OSError):
+            descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                Path(entry.path).unlink()
+            finally:
+                os.close(descriptor)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename or link in directory survive a power cut."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def give(target: int | Path, owner: Owner | None) -> None:
+    """Give a file that we just created to its owner; nothing to do unless we are root."""
+    if owner is not None and os.geteuid() == 0:
+        os.chown(target, owner.uid, owner.gid, follow_symlinks=isinstance(target, int))
+
+
+def ensure_directory(path: Path, *, owner: Owner | None = None, mode: int = 0o755) -> None:
+    """Create path and its missing parents, all of them the owner's; leave what exists as it is.
+
+    Raises:
+        CspaceError: something on the way exists and is not a directory.
+    """
+    try:
+        path.mkdir(mode=mode)
+    except FileNotFoundError:
+        ensure_directory(path.parent, owner=owner, mode=mode)
+        ensure_directory(path, owner=owner, mode=mode)
+    except FileExistsError:
+        if not path.is_dir():
+            raise CspaceError(f"{path} is in the way: a directory is needed there") from None
+    else:
+        give(path, owner)
+
+
+@contextlib.contextmanager
+def lock(path: Path, *, timeout: float, holder: str, owner: Owner | None = None) -> Iterator[None]:
+    """Hold the advisory lock of path, which stays in place: unlinking it would split the waiters.
+
+    Args:
+        timeout: seconds to wait for another holder.
+        holder: who we are, for the error that a waiter gets. Best effort.
+
+    Raises:
+        Conflict: somebody else held it for the whole time.
+    """
+    descriptor = _open_lock(path, owner)
+    try:
+        _acquire(descriptor, path, timeout)
+        # Another uid's lock file is opened read-only: flock works on it, naming ourselves does not.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{holder}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock(path: Path, owner: Owner | None) -> int:
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o644)
+    except FileExistsError:
+        try:
+            descriptor = os.open(path, os.O_RDWR | flags)
+        except PermissionError:
+            descriptor = os.open(path, os.O_RDONLY | flags)
+    else:
+        give(descriptor, owner)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise CspaceError(f"{path} is not a regular file, so it can not be a lock")
+    return descriptor
+
+
+def _acquire(descriptor: int, path: Path, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                name = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "unknown"
+                raise Conflict(
+                    f"{path} has been locked by {name} for {timeout:g} s",
+                    hint="wait for it to end, then try again",
+                ) from None
+            time.sleep(LOCK_POLL_SECONDS)
+        else:
+            return
+
+
+def open_beneath(root: Path, relative: PurePosixPath, *, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file below root without following a link in any component.
+
+    Any component can be swapped for a link while we look, so each one is opened from its parent's
+    descriptor. The caller closes the descriptor.
+
+    Raises:
+        OSError: a component is missing, a link, or not a directory.
+        CspaceError: the path leaves root, or is not a regular file.
+    """
+    if relative.is_absolute() or ".." in relative.parts or not relative.parts:
+        raise CspaceError(f"{relative} is not a path below {root}")
+    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in relative.parts[:-1]:
+            child = os.open(
+                part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory
+            )
+            os.close(directory)
+            directory = child
+        # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
+        descriptor = os.open(
+            relative.name,
+            flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+            0o644,
+            dir_fd=directory,
+        )
+    finally:
+        os.close(directory)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise CspaceError(f"{root / relative} is not a regular file")
+    return descriptor
+
+
+def read_beneath(root: Path, relative: PurePosixPath) -> bytes:
+    """Read a regular file below root without following links; errors as for `open_beneath`."""
+    with os.fdopen(open_beneath(root, relative), "rb") as file:
+        return file.read()

@@ -1,0 +1,112 @@
+"""Runs other programs: no shell, no inherited stdin, errors that show what was said."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cspace.errors import CommandFailed
+
+TAIL_LINES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a program answered; stdout and stderr as raw bytes."""
+
+    argv: tuple[str, ...]
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def text(self) -> str:
+        """Stdout as text without the final newline; undecodable bytes survive as surrogates."""
+        return os.fsdecode(self.stdout).rstrip("\n")
+
+
+def run(  # noqa: PLR0913  every option is one that subprocess has too
+    *argv: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    timeout: float | None = None,
+    ok: tuple[int, ...] = (0,),
+) -> Result:
+    """Run a program to its end. Secrets never belong into argv: pass them through stdin.
+
+    Args:
+        env: the whole environment; None inherits ours.
+        timeout: seconds; None waits forever.
+        ok: the exit codes that are an answer and not a failure.
+
+    Raises:
+        CommandFailed: the program is missing, timed out, or answered with another code.
+    """
+    words = tuple(str(word) for word in argv)
+    try:
+        done = subprocess.run(
+            words, cwd=cwd, env=env, input=stdin, capture_output=True, timeout=timeout, check=False
+        )
+    except FileNotFoundError as error:
+        raise _missing(words, cwd) from error
+    except subprocess.TimeoutExpired as error:
+        raise CommandFailed(f"{shlex.join(words)}: no answer within {timeout:g} s") from error
+    result = Result(words, done.returncode, done.stdout, done.stderr)
+    if result.code not in ok:
+        raise failure(words, result.code, os.fsdecode(done.stderr or done.stdout))
+    return result
+
+
+def stream(
+    *argv: str | Path,
+    on_line: Callable[[str], None],
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Run a program and hand over each line of its stdout and stderr as it comes.
+
+    Raises:
+        CommandFailed: as for `run`; the message carries the last lines.
+    """
+    words = tuple(str(word) for word in argv)
+    tail: list[str] = []
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    except FileNotFoundError as error:
+        raise _missing(words, cwd) from error
+    with process:
+        assert process.stdout is not None  # noqa: S101  PIPE above; tells the type checker
+        for raw in process.stdout:
+            line = raw.decode("utf-8", "replace").rstrip("\r\n")
+            tail = [*tail[-TAIL_LINES + 1 :], line]
+            on_line(line)
+    if process.returncode:
+        raise failure(words, process.returncode, "\n".join(tail))
+
+
+def failure(argv: tuple[str, ...], code: int, output: str) -> CommandFailed:
+    """Describe a refusal: the command, its exit code and the last lines that it said."""
+    tail = "\n".join(f"  {line}" for line in output.strip().splitlines()[-TAIL_LINES:])
+    said = f":\n{tail}" if tail else ", and said nothing"
+    return CommandFailed(f"{shlex.join(argv)} ended with code {code}{said}")
+
+
+def _missing(argv: tuple[str, ...], cwd: Path | None) -> CommandFailed:
+    # Popen raises the same error for a missing program and for a missing directory.
+    if cwd is not None and not cwd.is_dir():
+        return CommandFailed(f"{argv[0]}: no such directory: {cwd}")
+    return CommandFailed(
+        f"{argv[0]}: program not found on PATH", hint=f"install {argv[0]}, then try again"
+    )
