@@ -7,12 +7,14 @@ that another container, whose process ids mean nothing here, can tell debris fro
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import itertools
 import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -30,7 +32,9 @@ class Owner:
     gid: int
 
 
-def write_atomic(path: Path, data: str | bytes, *, mode: int = 0o644, owner: Owner | None = None) -> None:
+def write_atomic(
+    path: Path, data: str | bytes, *, mode: int = 0o644, owner: Owner | None = None
+) -> None:
     """Replace path with data: a reader sees the old file or the new one, never a mix.
 
     Protects one write: a read-modify-write still needs a lock.
@@ -43,7 +47,9 @@ def write_atomic(path: Path, data: str | bytes, *, mode: int = 0o644, owner: Own
     sync_directory(path.parent)
 
 
-def publish(path: Path, data: str | bytes, *, mode: int = 0o644, owner: Owner | None = None) -> None:
+def publish(
+    path: Path, data: str | bytes, *, mode: int = 0o644, owner: Owner | None = None
+) -> None:
     """Create path with data, whole at once, never over anything that is there.
 
     link(2) has O_EXCL's rule and, unlike it, no moment in which the file is empty.
@@ -52,20 +58,36 @@ def publish(path: Path, data: str | bytes, *, mode: int = 0o644, owner: Owner | 
         FileExistsError: the name is taken; nothing was changed.
         OSError: nothing was changed and no temporary file was left behind.
     """
-    with _temporary(path, data, mode, owner) as temporary:
-        os.link(temporary, path)
-    sync_directory(path.parent)
+    publish_first_free((path,), data, mode=mode, owner=owner)
+
+
+def publish_first_free(
+    candidates: Iterable[Path], data: str | bytes, *, mode: int = 0o644, owner: Owner | None = None
+) -> Path:
+    """Create the first of the candidates that is free, as `publish` does, and return it.
+
+    Args:
+        candidates: paths in one directory, in the order to try; may be endless.
+
+    Raises:
+        FileExistsError: every name is taken; nothing was changed.
+    """
+    candidates = iter(candidates)
+    first = next(candidates)
+    with _temporary(first, data, mode, owner) as temporary:
+        for path in itertools.chain((first,), candidates):
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, path)
+                sync_directory(path.parent)
+                return path
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(first))
 
 
 @contextlib.contextmanager
 def _temporary(path: Path, data: str | bytes, mode: int, owner: Owner | None) -> Iterator[Path]:
     content = data.encode("utf-8") if isinstance(data, str) else data
-    temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
-    descriptor = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-    )
+    temporary, descriptor = _create_temporary(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         with os.fdopen(os.dup(descriptor), "wb") as file:
             file.write(content)
         os.fchmod(descriptor, mode)
@@ -78,13 +100,28 @@ def _temporary(path: Path, data: str | bytes, mode: int, owner: Owner | None) ->
         os.close(descriptor)
 
 
+def _create_temporary(path: Path) -> tuple[Path, int]:
+    while True:
+        temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # A sweeper that came between the two calls took the file for debris.
+        if os.fstat(descriptor).st_nlink:
+            return temporary, descriptor
+        os.close(descriptor)
+
+
 def sweep(directory: Path) -> None:
     """Remove the temporary files in directory whose writer is gone."""
     for entry in os.scandir(directory):
         if not (entry.name.startswith(".") and entry.name.endswith(TEMPORARY_SUFFIX)):
             continue
         with contextlib.suppress(OSError):
-            descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(
+                entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            )
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 Path(entry.path).unlink()
@@ -125,20 +162,38 @@ def ensure_directory(path: Path, *, owner: Owner | None = None, mode: int = 0o75
         give(path, owner)
 
 
+def ensure_beneath(root: Path, relative: PurePosixPath, *, owner: Owner | None = None) -> None:
+    """Create the directories of relative below root, without following a link in any component.
+
+    Raises:
+        CspaceError: a component is a link or anything else that is not a directory.
+    """
+    try:
+        os.close(open_directory(root, relative, create=True, owner=owner))
+    except OSError as error:
+        raise CspaceError(
+            f"{root / relative}: {error.filename} is not a directory of its own: {error.strerror}",
+            hint=f"look at it and move it away: ls -ld {root / relative}",
+        ) from error
+
+
 @contextlib.contextmanager
-def lock(path: Path, *, timeout: float, holder: str, owner: Owner | None = None) -> Iterator[None]:
+def lock(
+    path: Path, *, timeout: float, holder: str, owner: Owner | None = None, name: str | None = None
+) -> Iterator[None]:
     """Hold the advisory lock of path, which stays in place: unlinking it would split the waiters.
 
     Args:
         timeout: seconds to wait for another holder.
         holder: who we are, for the error that a waiter gets. Best effort.
+        name: what a waiter's error calls the locked thing; the path by default.
 
     Raises:
         Conflict: somebody else held it for the whole time.
     """
     descriptor = _open_lock(path, owner)
     try:
-        _acquire(descriptor, path, timeout)
+        _acquire(descriptor, name or str(path), timeout)
         # Another uid's lock file is opened read-only: flock works on it, naming ourselves does not.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
@@ -165,7 +220,7 @@ def _open_lock(path: Path, owner: Owner | None) -> int:
     return descriptor
 
 
-def _acquire(descriptor: int, path: Path, timeout: float) -> None:
+def _acquire(descriptor: int, locked: str, timeout: float) -> None:
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -174,12 +229,63 @@ def _acquire(descriptor: int, path: Path, timeout: float) -> None:
             if time.monotonic() >= deadline:
                 name = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "unknown"
                 raise Conflict(
-                    f"{path} has been locked by {name} for {timeout:g} s",
+                    f"{locked} has been locked by {name} for {timeout:g} s",
                     hint="wait for it to end, then try again",
                 ) from None
             time.sleep(LOCK_POLL_SECONDS)
         else:
             return
+
+
+def open_directory(
+    root: Path, relative: PurePosixPath, *, create: bool = False, owner: Owner | None = None
+) -> int:
+    """Open a directory below root without following a link in any component.
+
+    The caller closes the descriptor.
+
+    Args:
+        create: make missing components below root, all of them the owner's.
+
+    Raises:
+        OSError: root or a component is missing, a link, or not a directory.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    directory = os.open(root, flags)
+    for part in relative.parts:
+        try:
+            if create:
+                _make_directory(part, directory, owner)
+            child = os.open(part, flags | os.O_NOFOLLOW, dir_fd=directory)
+        finally:
+            os.close(directory)
+        directory = child
+    return directory
+
+
+def _make_directory(name: str, parent: int, owner: Owner | None) -> None:
+    try:
+        os.mkdir(name, 0o755, dir_fd=parent)
+    except FileExistsError:
+        return
+    if owner is not None and os.geteuid() == 0:
+        os.chown(name, owner.uid, owner.gid, dir_fd=parent, follow_symlinks=False)
+
+
+@contextlib.contextmanager
+def pinned(
+    root: Path, relative: PurePosixPath, *, create: bool = False, owner: Owner | None = None
+) -> Iterator[Path]:
+    """Give a path to a directory below root that stays the same one, whatever is swapped.
+
+    It leads through our own descriptor, so every function that takes a path works below it. Errors
+    as for `open_directory`.
+    """
+    descriptor = open_directory(root, relative, create=create, owner=owner)
+    try:
+        yield Path(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
 
 
 def open_beneath(root: Path, relative: PurePosixPath, *, flags: int = os.O_RDONLY) -> int:
@@ -194,14 +300,8 @@ def open_beneath(root: Path, relative: PurePosixPath, *, flags: int = os.O_RDONL
     """
     if relative.is_absolute() or ".." in relative.parts or not relative.parts:
         raise CspaceError(f"{relative} is not a path below {root}")
-    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = open_directory(root, relative.parent)
     try:
-        for part in relative.parts[:-1]:
-            child = os.open(
-                part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory
-            )
-            os.close(directory)
-            directory = child
         # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
         descriptor = os.open(
             relative.name,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from cspace.errors import CommandFailed
 
@@ -45,15 +48,15 @@ def run(  # noqa: PLR0913  every option is one that subprocess has too
         ok: the exit codes that are an answer and not a failure.
 
     Raises:
-        CommandFailed: the program is missing, timed out, or answered with another code.
+        CommandFailed: the program can not be started, timed out, or answered with another code.
     """
     words = tuple(str(word) for word in argv)
     try:
         done = subprocess.run(
             words, cwd=cwd, env=env, input=stdin, capture_output=True, timeout=timeout, check=False
         )
-    except FileNotFoundError as error:
-        raise _missing(words, cwd) from error
+    except OSError as error:
+        raise _not_started(words, cwd, error) from error
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"{shlex.join(words)}: no answer within {timeout:g} s") from error
     result = Result(words, done.returncode, done.stdout, done.stderr)
@@ -84,8 +87,8 @@ def stream(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-    except FileNotFoundError as error:
-        raise _missing(words, cwd) from error
+    except OSError as error:
+        raise _not_started(words, cwd, error) from error
     with process:
         assert process.stdout is not None  # noqa: S101  PIPE above; tells the type checker
         for raw in process.stdout:
@@ -103,10 +106,12 @@ def failure(argv: tuple[str, ...], code: int, output: str) -> CommandFailed:
     return CommandFailed(f"{shlex.join(argv)} ended with code {code}{said}")
 
 
-def _missing(argv: tuple[str, ...], cwd: Path | None) -> CommandFailed:
+def _not_started(argv: tuple[str, ...], cwd: Path | None, error: OSError) -> CommandFailed:
     # Popen raises the same error for a missing program and for a missing directory.
     if cwd is not None and not cwd.is_dir():
         return CommandFailed(f"{argv[0]}: no such directory: {cwd}")
+    if not isinstance(error, FileNotFoundError):
+        return CommandFailed(f"{argv[0]}: could not be started: {error.strerror}")
     return CommandFailed(
         f"{argv[0]}: program not found on PATH", hint=f"install {argv[0]}, then try again"
     )

@@ -1,0 +1,102 @@
+"""The entry point: registers the commands, and turns every error into an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from cspace.cli import config, context_server, inside, lifecycle, project
+from cspace.cli.render import note, progress, show_error
+from cspace.deps import make_deps
+from cspace.errors import CspaceError
+from cspace.owner import become_invoking_user
+
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="cspace",
+    help="A devcontainer of its own for every coding agent, and one memory for all of them.",
+    epilog="Start here: cd into a git repository, then: cspace init && cspace up mercury",
+    no_args_is_help=True,
+    # Rich costs as much start-up time as everything else together.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+project.register(app)
+lifecycle.register(app)
+inside.register(app)
+app.add_typer(config.app, name="config")
+app.command()(context_server.context_server)
+
+
+def _print_version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cspace {metadata.version('cspace')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001  its callback does the work
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=lambda value: _print_version(wanted=value),
+            help="Print the version.",
+        ),
+    ] = False,
+) -> None:
+    context.obj = make_deps(progress)
+
+
+def main() -> None:
+    """Run the command line; the one place where errors become exit codes."""
+    os.environ.update(become_invoking_user(os.environ))
+    try:
+        code = app(standalone_mode=False)
+    except CspaceError as error:
+        show_error(error)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        note("interrupted; the same command takes up where it stopped")
+        sys.exit(EXIT_INTERRUPTED)
+    except typer.Exit as leave:
+        sys.exit(leave.exit_code)
+    except BrokenPipeError:
+        # Whoever read our output has gone; point stdout away so that closing it does not fail too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001  the boundary: what is left is a bug
+        sys.exit(_report_bug(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report_bug(error: Exception) -> int:
+    """Show click's own usage errors as they are; write anything else into a log file."""
+    show = getattr(error, "show", None)
+    if show is not None:
+        show()
+        return int(getattr(error, "exit_code", 2))
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="cspace-bug-", suffix=".log", delete=False, encoding="utf-8"
+    ) as log:
+        log.write(f"cspace {metadata.version('cspace')}, Python {sys.version}, {sys.platform}\n")
+        log.write("".join(traceback.format_exception(error)))
+    note(f"error: this is a bug in cspace: {type(error).__name__}: {error}")
+    note(f"hint: please report it with {log.name}")
+    return EXIT_BUG
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""The commands that look at instances and work inside them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+from cspace.cli import render
+from cspace.cli.options import AsJson, Name, complete_name
+from cspace.deps import Deps
+from cspace.engine.model import Container, Port
+from cspace.errors import CommandFailed, Conflict, NotFound
+from cspace.instance.names import check_name
+from cspace.instance.observe import Status, get_instance
+from cspace.lifecycle.describe import Description, describe, describe_all, list_rows
+
+_PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("list")(list_instances)
+    app.command()(status)
+    app.command("exec", context_settings=_PASS_ON)(execute)
+    app.command()(shell)
+    app.command(context_settings=_PASS_ON)(attach)
+    app.command()(logs)
+    app.command()(ports)
+
+
+def list_instances(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """List this project's instances.
+
+    Example: cspace list --json
+    """
+    deps: Deps = context.obj
+    rows = list_rows(deps.engine, deps.user, deps.project)
+    if as_json:
+        render.show_json(instances=rows)
+    elif rows:
+        cells = [(r.name, r.status, r.branch or "-", _published(r.ports) or "-") for r in rows]
+        render.show_table(("NAME", "STATUS", "BRANCH", "PORTS"), cells)
+    else:
+        render.note("no instances in this project; make one: cspace up mercury")
+
+
+def status(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(help="One instance [all].", autocompletion=complete_name)
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show everything about one instance, or about all of this project.
+
+    Example: cspace status mercury
+    """
+    deps: Deps = context.obj
+    place = (deps.engine, deps.user, deps.project)
+    found = (describe(*place, name),) if name else describe_all(*place)
+    if as_json:
+        render.show_json(instances=found)
+    for each in () if as_json else found:
+        render.show_lines(_status_lines(each))
+
+
+def execute(
+    context: typer.Context,
+    name: Name,
+    command: Annotated[list[str], typer.Argument(help="A program and its arguments, after --.")],
+) -> None:
+    """Run a program inside an instance and pass its exit code on.
+
+    Example: cspace exec mercury -- git status
+    """
+    _enter(context.obj, name, command)
+
+
+def shell(context: typer.Context, name: Name) -> None:
+    """Open a shell inside an instance.
+
+    Example: cspace shell mercury
+    """
+    _enter(context.obj, name, ["bash", "-l"])
+
+
+def attach(
+    context: typer.Context,
+    name: Name,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Arguments for claude, after --.")
+    ] = None,
+) -> None:
+    """Work with Claude Code inside an instance.
+
+    Examples: cspace attach mercury · cspace attach mercury -- --continue
+    """
+    _enter(context.obj, name, ["claude", *(arguments or ())])
+
+
+def logs(
+    context: typer.Context,
+    name: Name,
+    *,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on as it is written.")] = False,
+    tail: Annotated[int, typer.Option(min=1, help="How many of the last lines.")] = 200,
+) -> None:
+    """Show what an instance's start-up and main process wrote.
+
+    Example: cspace logs mercury --tail 50
+    """
+    container = _container(context.obj, name, running=False)
+    following = ["--follow"] if follow else []
+    _become("docker", "logs", *following, f"--tail={tail}", container.name)
+
+
+def ports(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
+    """Show where an instance's ports are published on this machine.
+
+    Example: cspace ports mercury
+    """
+    deps: Deps = context.obj
+    found = describe(deps.engine, deps.user, deps.project, name).ports
+    if as_json:
+        render.show_json(ports=found)
+    elif found:
+        rows = [(str(port.container), f"{port.host}:{port.host_port}") for port in found]
+        render.show_table(("CONTAINER", "HOST"), rows)
+    else:
+        render.note('no ports are published; set "ports": [3000] in .cspace.json')
+
+
+def _published(ports_: tuple[Port, ...]) -> str:
+    return " ".join(f"{port.host}:{port.host_port}->{port.container}" for port in ports_)
+
+
+def _status_lines(found: Description) -> list[str]:
+    pairs = (
+        ("status", found.status),
+        ("branch", found.branch),
+        ("base", found.base),
+        ("created", found.created),
+        ("workspace", found.workspace),
+        ("container", found.container),
+        ("image", found.image),
+        ("cspace", found.version),
+        ("ports", _published(found.ports) or None),
+        ("secrets", " ".join(found.secrets) or None),
+        ("egress", found.egress),
+        ("problem", found.problem),
+    )
+    lines = [f"  {key:<10} {value}" for key, value in pairs if value is not None]
+    mounts = [
+        f"  {'mount':<10} {m.target} <- {m.source}{' (read-only)' if m.read_only else ''}"
+        for m in found.mounts
+    ]
+    return [found.name, *lines, *mounts]
+
+
+def _container(deps: Deps, name: str, *, running: bool) -> Container:
+    """Find an instance's container.
+
+    Raises:
+        NotFound: there is no such instance, or it has no container.
+        Conflict: it does not run, and must.
+    """
+    observed = get_instance(deps.engine, deps.user, deps.project.id, check_name(name))
+    if observed.container is None:
+        raise NotFound(
+            f"{name} has no container: it is {observed.status}", hint=f"cspace up {name}"
+        )
+    if running and observed.status in (Status.STOPPED, Status.INCOMPLETE):
+        raise Conflict(f"{name} does not run: it is {observed.status}", hint=f"cspace start {name}")
+    return observed.container
+
+
+def _enter(deps: Deps, name: str, command: Sequence[str]) -> NoReturn:
+    """Become a program inside an instance, with a terminal where we have one."""
+    container = _container(deps, name, running=True)
+    terminal = ["--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else []
+    _become("docker", "exec", "--interactive", *terminal, container.name, *command)
+
+
+def _become(*argv: str) -> NoReturn:
+    """Replace this process, so that signals and the exit code pass through untouched."""
+    sys.stdout.flush()
+    try:
+        os.execvp(argv[0], argv)  # noqa: S606  no shell is wanted
+    except FileNotFoundError:
+        raise CommandFailed(
+            f"{argv[0]}: program not found on PATH", hint=f"install {argv[0]}, then try again"
+        ) from None

@@ -1,0 +1,222 @@
+"""The commands that make, stop and remove instances."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cspace.cli import render
+from cspace.cli.options import All, AsJson, DryRun, Name, Names, Sets, complete_name, parse_flags
+from cspace.deps import Deps
+from cspace.errors import PartialFailure, UsageError
+
+if TYPE_CHECKING:
+    from cspace.lifecycle.up import Planned, Ready
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (up, start, stop, down, restore):
+        app.command()(command)
+
+
+def up(  # noqa: PLR0913  one parameter an option
+    context: typer.Context,
+    names: Names = None,
+    *,
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, max=64, help="How many, named by planets.")
+    ] = 1,
+    branch: Annotated[
+        str | None, typer.Option(help="The branch of a new workspace [cspace/NAME].")
+    ] = None,
+    recreate: Annotated[
+        bool, typer.Option("--recreate", help="Make the container anew; the workspace stays.")
+    ] = False,
+    no_attach: Annotated[
+        bool, typer.Option("--no-attach", help="Return when ready, on a terminal too.")
+    ] = False,
+    sets: Sets = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring instances up: each a devcontainer with its own clone of this repository.
+
+    Running ones are reused. On a terminal, a single one is attached to.
+
+    Examples: cspace up mercury · cspace up mercury venus · cspace up -n 4 · cspace up --dry-run
+    """
+    from cspace.lifecycle import up as core  # noqa: PLC0415  pulls in the settings
+
+    deps: Deps = context.obj
+    host = deps.host(parse_flags(sets))
+    wish = core.Wish(branch=branch, recreate=recreate)
+    if dry_run:
+        wanted = tuple(names or ()) or (core.free_name(host),)
+        _show_plans(tuple(core.plan(host, name, wish) for name in wanted), as_json=as_json)
+        return
+    wanted = tuple(dict.fromkeys(names or ())) or core.claim_names(host, count)
+    _show_ready(wanted, lambda name: core.up(host, name, wish), as_json=as_json)
+    if len(wanted) == 1 and not (no_attach or as_json) and sys.stdin.isatty():
+        from cspace.cli.inside import attach  # noqa: PLC0415  keeps the modules apart
+
+        attach(context, wanted[0])
+
+
+def start(
+    context: typer.Context, names: Names = None, *, every: All = False, as_json: AsJson = False
+) -> None:
+    """Start stopped instances.
+
+    Example: cspace start mercury
+    """
+    from cspace.lifecycle import up as core  # noqa: PLC0415  pulls in the settings
+
+    host = context.obj.host()
+    wanted = _choose(context.obj, names, every=every)
+    _show_ready(wanted, lambda name: core.start(host, name), as_json=as_json)
+
+
+def stop(
+    context: typer.Context, names: Names = None, *, every: All = False, as_json: AsJson = False
+) -> None:
+    """Stop instances; workspace and container stay.
+
+    Example: cspace stop --all
+    """
+    from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
+
+    host = context.obj.host()
+    _show_batch(
+        _choose(context.obj, names, every=every),
+        lambda name: core.stop(host, name),
+        lambda stopped: f"{stopped.name} {'stopped' if stopped.changed else 'was not running'}",
+        as_json=as_json,
+    )
+
+
+def down(
+    context: typer.Context,
+    names: Names = None,
+    *,
+    every: All = False,
+    discard: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Remove this one without an archive: its work is lost.",
+            autocompletion=complete_name,
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Archive the work of instances, then remove their containers, network and state.
+
+    Examples: cspace down mercury · cspace down --all · cspace down --discard mercury
+    """
+    from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
+
+    host = context.obj.host()
+    lost = frozenset(discard or ())
+    wanted = _choose(context.obj, [*(names or ()), *lost], every=every)
+    if dry_run:
+        plans = tuple(core.plan(host, name, discard=name in lost) for name in wanted)
+        _show_plans(plans, as_json=as_json)
+        return
+    _show_batch(
+        wanted,
+        lambda name: core.down(host, name, discard=name in lost),
+        lambda gone: (
+            f"{gone.name} removed"
+            + (f"; to bring it back: cspace restore {gone.name}" if gone.archive else "")
+        ),
+        as_json=as_json,
+    )
+
+
+def restore(
+    context: typer.Context,
+    name: Name,
+    *,
+    archive: Annotated[
+        str | None, typer.Option(help="Which archive, by its time [the last].")
+    ] = None,
+    new_name: Annotated[
+        str | None, typer.Option("--as", help="Restore under another name.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring an archived instance back, byte for byte.
+
+    Examples: cspace restore mercury · cspace restore mercury --as venus
+    """
+    from cspace.lifecycle import restore as core  # noqa: PLC0415  pulls in the settings
+
+    host = context.obj.host()
+    wish = core.find_wish(host, name, archive)
+    _show_ready((new_name or name,), lambda each: core.restore(host, each, wish), as_json=as_json)
+
+
+def _choose(deps: Deps, names: list[str] | None, *, every: bool) -> tuple[str, ...]:
+    """Return the instances that are meant; all of them only when that is said."""
+    from cspace.lifecycle.describe import list_rows  # noqa: PLC0415  pulls in the engine's model
+
+    if every:
+        return tuple(row.name for row in list_rows(deps.engine, deps.user, deps.project))
+    if not names:
+        raise UsageError("no instance named", hint="name one, or say --all; cspace list shows them")
+    return tuple(dict.fromkeys(names))
+
+
+def _show_ready(names: tuple[str, ...], act: Callable[[str], Ready], *, as_json: bool) -> None:
+    _show_batch(names, act, _describe_ready, as_json=as_json)
+
+
+def _describe_ready(ready: Ready) -> str:
+    how = "was running and is reused" if ready.reused else f"is ready after {ready.seconds:.1f} s"
+    for notice in ready.notices:
+        render.note(f"note: {notice}")
+    return f"{ready.name} {how}: branch {ready.branch}, workspace {ready.workspace}"
+
+
+def _show_batch(
+    names: tuple[str, ...],
+    act: Callable[[str], Any],
+    describe: Callable[[Any], str],
+    *,
+    as_json: bool,
+) -> None:
+    """Act on every name and show each result; one failure alone is raised as it is."""
+    from cspace.lifecycle.batch import run_batch  # noqa: PLC0415  threads, only here
+
+    outcomes = run_batch(names, act)
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    if as_json:
+        done = [outcome.result for outcome in outcomes if outcome.error is None]
+        failures = [{"name": each.name, "error": each.error} for each in failed]
+        render.show_json(instances=done, failed=failures)
+    else:
+        render.show_lines(describe(each.result) for each in outcomes if each.error is None)
+    if len(names) == 1 and failed and failed[0].error is not None:
+        raise failed[0].error
+    for outcome in failed:
+        render.note(f"{outcome.name}: {outcome.error}")
+    if failed:
+        raise PartialFailure(
+            f"{len(failed)} of {len(outcomes)} failed: {', '.join(each.name for each in failed)}"
+        )
+
+
+def _show_plans(plans: tuple[Planned, ...], *, as_json: bool) -> None:
+    if as_json:
+        render.show_json(plans=plans)
+        return
+    rows = [(plan.name, step.action, step.cause) for plan in plans for step in plan.steps]
+    if rows:
+        render.show_table(("INSTANCE", "STEP", "CAUSE"), rows)
+    else:
+        render.show_lines(["nothing to do"])

@@ -1,0 +1,57 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cspace import paths
+from cspace.errors import CspaceError, UsageError
+from cspace.instance.observe import state_names
+from cspace.project import find_project
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """Complete an instance's name from the state directories, without asking the engine."""
+    try:
+        project = find_project(Path.cwd())
+    except CspaceError:
+        return []
+    user = paths.user_directory(Path(os.environ.get("HOME", "/")))
+    return [name for name in state_names(user, project.id) if name.startswith(incomplete)]
+
+
+Name = Annotated[str, typer.Argument(help="The instance.", autocompletion=complete_name)]
+Names = Annotated[
+    list[str] | None, typer.Argument(help="The instances.", autocompletion=complete_name)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+All = Annotated[bool, typer.Option("--all", help="Every instance of this project.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and do nothing.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting for this call: --set ports=[3000]"),
+]
+
+
+def parse_flags(assignments: list[str] | None) -> dict[str, object]:
+    """Parse `key=value` pairs; a value is JSON where it parses as such, else a text.
+
+    Raises:
+        UsageError: a pair has no "=".
+    """
+    import json  # noqa: PLC0415  only where the option is used
+
+    flags: dict[str, object] = {}
+    for assignment in assignments or ():
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise UsageError(f"--set {assignment!r} is not KEY=VALUE", hint="--set ports=[3000]")
+        try:
+            flags[key] = json.loads(value)
+        except ValueError:
+            flags[key] = value
+    return flags

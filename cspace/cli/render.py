@@ -1,0 +1,93 @@
+"""The only renderer: text and JSON come from the same typed result.
+
+stdout is data; progress, notices, errors and hints go to stderr. No colours are used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cspace.errors import CspaceError
+from cspace.events import Event, State
+
+SCHEMA_VERSION = 1
+# Build steps are worth a line each; Compose's and pip's own chatter is not.
+_BUILD_STEP = re.compile(r"#\d+ \[")
+_writing = threading.Lock()
+
+
+def show_json(**parts: Any) -> None:
+    """Print one JSON document: the schema's version, then the parts."""
+    document = {"schema_version": SCHEMA_VERSION} | plain(parts)
+    print(json.dumps(document, indent=2), flush=True)  # noqa: T201
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines of text."""
+    for line in lines:
+        print(printable(line), flush=True)  # noqa: T201
+
+
+def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print columns as wide as they need to be."""
+    cells = [[printable(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    for row in cells:
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(padded).rstrip(), flush=True)  # noqa: T201
+
+
+def show_error(error: CspaceError) -> None:
+    """Print an expected failure and the next step."""
+    note(f"error: {error}")
+    if error.hint:
+        note(f"hint: {error.hint}")
+
+
+def note(text: str) -> None:
+    """Print for a person, on stderr."""
+    with _writing:
+        print("\n".join(map(printable, text.splitlines())), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def progress(event: Event) -> None:
+    """Show one event as a plain line on stderr."""
+    if event.state is State.DONE:
+        note(f"{event.subject:<10} {event.phase:<10} {event.seconds or 0:6.1f} s")
+    elif event.state is State.FAILED:
+        note(f"{event.subject:<10} {event.phase:<10} failed after {event.seconds or 0:.1f} s")
+    elif (event.state is State.STARTED and event.detail) or _BUILD_STEP.match(event.detail):
+        note(f"{event.subject:<10} {event.phase:<10} {event.detail}")
+
+
+def printable(text: str) -> str:
+    """Show control characters as escapes: a name from an instance must not move the cursor."""
+    return "".join(
+        char if char.isprintable() or char == "\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def plain(value: Any) -> Any:
+    """Turn a result into what JSON can hold."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, CspaceError):
+        return {"message": str(value), "hint": value.hint, "exit_code": value.exit_code}
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,1 @@
+"""Project context: what a project's people decided and what its agents found out."""

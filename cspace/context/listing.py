@@ -1,0 +1,176 @@
+"""Lists of records, newest first, that read no more files than they have to."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from cspace.context import entryfile
+from cspace.context.records import Entry, Info, Kind, Listing, Skipped
+from cspace.context.store import ContextStore
+from cspace.errors import CspaceError, NotFound
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 200
+_NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Days, both included; None leaves an end open."""
+
+    since: datetime.date | None = None
+    until: datetime.date | None = None
+
+    def covers(self, info: Info) -> bool:
+        """Whether a record was created in the period, or updated in it."""
+        return any(time is not None and self._has(time) for time in (info.created, info.updated))
+
+    def _has(self, time: datetime.datetime) -> bool:
+        day = time.date()
+        return (self.since is None or day >= self.since) and (
+            self.until is None or day <= self.until
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every record is in it."""
+        return self.since is None and self.until is None
+
+
+ALWAYS = Period()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which findings to list; an empty set allows all. Of tags, one has to match."""
+
+    status: frozenset[str] = frozenset()
+    category: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+
+    def matches(self, info: Info) -> bool:
+        """Whether a finding is wanted."""
+        return (
+            (not self.status or info.status in self.status)
+            and (not self.category or info.category in self.category)
+            and (not self.tags or not self.tags.isdisjoint(info.tags))
+        )
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What one call reads, and what it could not."""
+
+    store: ContextStore
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def load(self, kind: Kind, stems: tuple[str, ...]) -> Iterator[Entry]:
+        for stem in stems:
+            try:
+                yield self.store.load_entry(kind, stem)
+            except NotFound:
+                continue  # removed since the directory was read
+            except CspaceError as error:
+                path = str(self.store.folder(kind).path_of(stem))
+                self.skipped.append(Skipped(path, str(error).removeprefix(f"{path}: ")))
+
+
+def list_entries(
+    store: ContextStore,
+    kinds: tuple[Kind, ...] = tuple(Kind),
+    *,
+    period: Period = ALWAYS,
+    limit: int = DEFAULT_LIMIT,
+) -> Listing[Info]:
+    """List records of several kinds without their texts.
+
+    Raises:
+        NotFound: the store's root is missing.
+    """
+    found = [newest(store, kind, period=period, limit=limit) for kind in kinds]
+    entries = sorted((entry for one in found for entry in one.entries), key=_newest_first)
+    left_out = sum(one.left_out for one in found) + max(0, len(entries) - limit)
+    skipped = tuple(itertools.chain.from_iterable(one.skipped for one in found))
+    return Listing(tuple(entry.info for entry in entries[:limit]), left_out, skipped)
+
+
+def list_findings(
+    store: ContextStore,
+    wanted: Wanted,
+    *,
+    period: Period = ALWAYS,
+    limit: int = DEFAULT_LIMIT,
+) -> Listing[Info]:
+    """List findings without their texts; errors as for `list_entries`."""
+    found = newest(store, Kind.FINDING, period=period, limit=limit, accept=wanted.matches)
+    return Listing(tuple(entry.info for entry in found.entries), found.left_out, found.skipped)
+
+
+def newest(
+    store: ContextStore,
+    kind: Kind,
+    *,
+    period: Period = ALWAYS,
+    limit: int = DEFAULT_LIMIT,
+    accept: Callable[[Info], bool] | None = None,
+) -> Listing[Entry]:
+    """Return the newest records of one kind, whole.
+
+    Without a filter on what only the file says, no older file than needed is opened: a name starts
+    with its day.
+    """
+    stems = store.folder(kind).list_stems()
+    if kind is Kind.FINDING and not period.is_open:
+        # An old finding may have a new update.
+        accept = _both(accept, period.covers)
+    elif not period.is_open:
+        accept = _both(accept, period.covers)
+        stems = tuple(stem for stem in stems if _may_be_in(period, stem))
+    reading = _Reading(store)
+    entries: list[Entry] = []
+    seen = 0
+    for day in _days(stems):
+        if accept is None and len(entries) >= limit:
+            break
+        seen += len(day)
+        loaded = reading.load(kind, day)
+        entries += sorted((one for one in loaded if not accept or accept(one.info)), key=_newest_first)
+    if accept is not None:
+        entries.sort(key=_newest_first)
+    unseen = len(stems) - seen
+    left_out = max(0, len(entries) - limit) + unseen
+    return Listing(tuple(entries[:limit]), left_out, tuple(reading.skipped))
+
+
+def _both(
+    first: Callable[[Info], bool] | None, second: Callable[[Info], bool]
+) -> Callable[[Info], bool]:
+    return (lambda info: first(info) and second(info)) if first else second
+
+
+def _may_be_in(period: Period, stem: str) -> bool:
+    day = entryfile.dated(stem)
+    return not day or (
+        (period.since is None or day >= period.since.isoformat())
+        and (period.until is None or day <= period.until.isoformat())
+    )
+
+
+def _days(stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Group names by their day, newest first; names without one come first, to be looked at."""
+    days: dict[str, list[str]] = {}
+    for stem in stems:
+        days.setdefault(entryfile.dated(stem), []).append(stem)
+    undated = days.pop("", [])
+    newest_day = max(days, default="")
+    yield (*undated, *days.pop(newest_day, ()))
+    for day in sorted(days, reverse=True):
+        yield tuple(days[day])
+
+
+def _newest_first(entry: Entry) -> tuple[float, str]:
+    time = entry.info.created or _NEVER
+    return -(time - _NEVER).total_seconds(), entry.info.slug

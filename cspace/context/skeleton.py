@@ -1,0 +1,51 @@
+"""The directories and human-owned files that a project's context starts with."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path, PurePosixPath
+
+from cspace import assets, files
+from cspace.context.records import HUMAN, ROOT, Kind
+from cspace.files import Owner
+
+# Locks and half-written files are nobody's history.
+IGNORED = ("*.md.lock", f".*{files.TEMPORARY_SUFFIX}")
+
+
+def ensure_skeleton(root: Path, owner: Owner | None = None) -> None:
+    """Create what is missing of `.cspace/context` and `.cspace/.gitignore`; change nothing else.
+
+    Not for the inside of an instance, where the human-owned files are mounted.
+
+    Raises:
+        OSError: root is missing, or a link or file stands where a directory is needed.
+    """
+    for kind in Kind:
+        with files.pinned(root, ROOT / kind.plural, create=True, owner=owner):
+            pass
+    with files.pinned(root, ROOT) as directory:
+        for name in HUMAN:
+            _seed(directory / f"{name}.md", owner)
+    with files.pinned(root, PurePosixPath(".cspace")) as directory:
+        _ignore(directory / ".gitignore", owner)
+
+
+def _seed(path: Path, owner: Owner | None) -> None:
+    # is_symlink: a link is somebody's decision too, even where it leads nowhere.
+    if not (path.exists() or path.is_symlink()):
+        with contextlib.suppress(FileExistsError):
+            files.publish(path, assets.template(path.name), owner=owner)
+
+
+def _ignore(path: Path, owner: Owner | None) -> None:
+    if path.is_symlink():
+        return
+    try:
+        present = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        present = ""
+    missing = [line for line in IGNORED if line not in present.splitlines()]
+    if missing:
+        start = present if present.endswith("\n") or not present else f"{present}\n"
+        files.write_atomic(path, start + "".join(f"{line}\n" for line in missing), owner=owner)

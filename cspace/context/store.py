@@ -1,0 +1,228 @@
+"""Reads and writes the context of one project."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from cspace import files
+from cspace.context import authored, entryfile
+from cspace.context.records import (
+    HUMAN,
+    ROOT,
+    UPDATES,
+    Appended,
+    Category,
+    Decision,
+    Discovery,
+    Entry,
+    Finding,
+    Kind,
+    Logged,
+    Origin,
+    Status,
+    Update,
+)
+from cspace.context.skeleton import ensure_skeleton
+from cspace.docstore import slugs
+from cspace.docstore.folder import Folder
+from cspace.docstore.frontmatter import Value
+from cspace.errors import CspaceError, NotFound, UsageError
+from cspace.files import Owner
+
+FILED = "filed"
+_WORD = re.compile(r"[\w-]+")
+
+
+def utc_now() -> datetime.datetime:
+    """Return the time, aware."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+@dataclass(frozen=True)
+class ContextStore:
+    """The context below a project's root. Reads create nothing; nothing is kept between calls.
+
+    Attributes:
+        root: the project's directory; that it is missing is an error of every call.
+        owner: who created files belong to, when we are root.
+    """
+
+    root: Path
+    origin: Origin = field(default_factory=Origin)
+    owner: Owner | None = None
+    clock: Callable[[], datetime.datetime] = utc_now
+    _folders: dict[Kind, Folder] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        holder = self.origin.instance or self.origin.author
+        folders = {kind: Folder(self.root, ROOT / kind.plural, holder, self.owner) for kind in Kind}
+        object.__setattr__(self, "_folders", folders)
+
+    def folder(self, kind: Kind) -> Folder:
+        """Return the documents of one kind."""
+        return self._folders[kind]
+
+    def log_decision(self, new: Decision) -> Logged:
+        """File a decision.
+
+        Raises:
+            UsageError: a text is empty or can not be stored; nothing was written.
+        """
+        texts = {
+            "Context": authored.check_required("context", new.context),
+            "Alternatives": authored.check_required("alternatives", new.alternatives),
+            "Decision": authored.check_required("decision", new.decision),
+            "Consequences": authored.check_required("consequences", new.consequences),
+        }
+        return self._create(Kind.DECISION, new.title, (), texts, self.clock())
+
+    def log_discovery(self, new: Discovery) -> Logged:
+        """File a discovery; errors as for `log_decision`."""
+        texts = {
+            "Finding": authored.check_required("finding", new.finding),
+            "Impact": authored.check_required("impact", new.impact),
+        }
+        return self._create(Kind.DISCOVERY, new.title, (), texts, self.clock())
+
+    def log_finding(self, new: Finding) -> Logged:
+        """File a finding, with a first update that says so; errors as for `log_decision`."""
+        now = self.clock()
+        status = _member(Status, "status", new.status)
+        author = authored.check_author(new.author or self.origin.author)
+        pairs: tuple[tuple[str, Value], ...] = (
+            ("status", status),
+            ("category", _member(Category, "category", new.category)),
+            ("tags", authored.check_items("tags", new.tags)),
+            ("related", authored.check_items("related", new.related)),
+        )
+        texts = {
+            "Summary": authored.check_required("summary", new.summary),
+            "Details": authored.check_text("details", new.details),
+            UPDATES: entryfile.dump_update(Update(now, author, status, FILED)),
+        }
+        return self._create(Kind.FINDING, new.title, pairs, texts, now, author)
+
+    def append_to_finding(
+        self, slug: str, note: str, *, status: str | None = None, author: str = ""
+    ) -> Appended:
+        """Add an update at the end of a finding; with a status, replace its status line too.
+
+        Raises:
+            UsageError: an argument can not be stored.
+            NotFound: there is no such finding.
+            Conflict: another held its lock for too long.
+        """
+        stem = slugs.check_slug(slug)
+        authored.check_required("note", note)
+        signed = authored.check_author(author or self.origin.author)
+        wanted = _member(Status, "status", status) if status else None
+        became: list[str] = []
+
+        def change(document: bytes) -> bytes:
+            before = self._parse(Kind.FINDING, stem, document).info.status
+            # A hand may have written any status; in a heading it has to be one word.
+            became.append(wanted or (before if _WORD.fullmatch(before) else Status.OPEN))
+            update = Update(self.clock(), signed, became[-1], note)
+            return entryfile.append_update(document, update, status=wanted)
+
+        folder = self.folder(Kind.FINDING)
+        folder.edit(stem, change)
+        return Appended(str(folder.path_of(stem)), became[-1])
+
+    def read_entry(self, kind: Kind, slug: str) -> Entry:
+        """Return one record.
+
+        Raises:
+            UsageError: slug can not be a name; the file system was not touched.
+            NotFound: there is no such record.
+        """
+        stem = slugs.check_slug(slug)
+        return self._parse(kind, stem, self.folder(kind).read(stem))
+
+    def load_entry(self, kind: Kind, stem: str) -> Entry:
+        """Return one record by a name that its directory gave; errors as for `Folder.read`."""
+        return self._parse(kind, stem, self.folder(kind).read(stem))
+
+    def remove_entry(self, kind: Kind, slug: str) -> str:
+        """Remove one record and return its relative path; errors as for `read_entry`."""
+        stem = slugs.check_slug(slug)
+        self.folder(kind).remove(stem)
+        return str(self.folder(kind).path_of(stem))
+
+    def read_human(self, name: str) -> str | None:
+        """Return direction, principles or roadmap as it stands, None when there is none.
+
+        Raises:
+            CspaceError: what stands there is not a regular file that we may read.
+        """
+        if name not in HUMAN:
+            raise UsageError(f"{name!r} is none of {', '.join(HUMAN)}")
+        path = PurePosixPath(f"{name}.md")
+        try:
+            return files.read_beneath(self.root, ROOT / path).decode("utf-8", "replace")
+        except FileNotFoundError:
+            self.check_root()
+            return None
+        except OSError as error:
+            raise CspaceError(f"{ROOT / path}: {error.strerror}") from error
+
+    def check_root(self) -> None:
+        """Raise NotFound when the root is missing: it would be a new, empty brain."""
+        if not self.root.is_dir():
+            raise NotFound(
+                f"root {self.root} is not a directory", hint="pass the project's root with --root"
+            )
+
+    def _parse(self, kind: Kind, stem: str, document: bytes) -> Entry:
+        return entryfile.parse_entry(kind, stem, str(self.folder(kind).path_of(stem)), document)
+
+    def _create(
+        self,
+        kind: Kind,
+        title: str,
+        pairs: tuple[tuple[str, Value], ...],
+        texts: Mapping[str, str],
+        now: datetime.datetime,
+        author: str = "",
+    ) -> Logged:
+        known = (
+            ("author", author or authored.check_author(self.origin.author)),
+            ("instance", self.origin.instance),
+            ("commit", self.origin.commit()),
+        )
+        header: tuple[tuple[str, Value], ...] = (
+            ("title", authored.check_title(title)),
+            ("date", now.date()),
+            ("kind", kind.value),
+            *pairs,
+            ("created", now),
+            *((key, value) for key, value in known if value),
+        )
+        self._seed()
+        name = f"{now.date().isoformat()}-{slugs.slug_of(title)}"
+        folder = self.folder(kind)
+        stem = folder.create(name, entryfile.dump_entry(kind, header, texts))
+        return Logged(str(folder.path_of(stem)), stem)
+
+    def _seed(self) -> None:
+        # Inside an instance the human-owned files are mounted, read-only.
+        self.check_root()
+        if self.origin.instance is None:
+            try:
+                ensure_skeleton(self.root, self.owner)
+            except OSError as error:
+                raise CspaceError(f"{self.root / ROOT}: {error.strerror}") from error
+
+
+def _member(closed: type[Status] | type[Category], field_name: str, value: str) -> str:
+    members = [member.value for member in closed]
+    if value not in members:
+        allowed = ", ".join(members)
+        raise UsageError(
+            f"{field_name} {value!r} is none of {allowed}", hint=f"use one of {allowed}"
+        )
+    return str(value)

@@ -1,0 +1,98 @@
+"""The composition root: joins the features to this machine, each part on first use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cspace import git, paths
+from cspace.events import Report
+from cspace.owner import find_owner
+from cspace.project import Project, find_project
+
+if TYPE_CHECKING:
+    # Both pull in libraries that commands without them must not pay for.
+    from cspace.engine.model import Engine
+    from cspace.lifecycle.host import Host
+    from cspace.settings.load import Loaded
+
+
+@dataclass
+class Deps:
+    """What commands work with. Not frozen, since it fills itself as parts are asked for."""
+
+    directory: Path
+    environ: Mapping[str, str]
+    report: Report
+
+    @cached_property
+    def home(self) -> Path:
+        return Path(self.environ.get("HOME") or Path.home())
+
+    @cached_property
+    def user(self) -> Path:
+        return paths.user_directory(self.home)
+
+    @cached_property
+    def project(self) -> Project:
+        return find_project(self.directory)
+
+    @cached_property
+    def engine(self) -> Engine:
+        from cspace.engine.docker import DockerEngine  # noqa: PLC0415  120 ms of Docker library
+
+        return DockerEngine()
+
+    def load_settings(self, flags: Mapping[str, object] | None = None) -> Loaded:
+        from cspace.settings.load import load_settings  # noqa: PLC0415  90 ms of pydantic
+
+        root = self.project.root if git.find_worktree(self.directory) else None
+        return load_settings(root, home=self.home, environ=self.environ, flags=flags)
+
+    def host(self, flags: Mapping[str, object] | None = None) -> Host:
+        """Join the project with its settings, image, secrets and engine."""
+        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
+        from cspace.instance.secrets import find_secrets  # noqa: PLC0415
+        from cspace.lifecycle.host import Host  # noqa: PLC0415
+
+        settings = self.load_settings(flags).settings
+        owner = find_owner()
+        image = plan_image(owner, base_image=settings.base_image, ca_bundle=settings.ca_bundle)
+        return Host(
+            engine=self.engine,
+            project=self.project,
+            user=self.user,
+            owner=owner,
+            settings=settings,
+            image=image,
+            environment=self._inherited(),
+            secrets=find_secrets(self.user, self.environ),
+            now=lambda: datetime.now(UTC),
+            report=self.report,
+        )
+
+    def _inherited(self) -> dict[str, str]:
+        """Collect what instances take over from the host: proxies, and who commits."""
+        from cspace.instance.image import PROXY_VARIABLES  # noqa: PLC0415
+
+        # A proxy with a password in its URL would show in docker inspect.
+        taken = {
+            key: value
+            for key, value in self.environ.items()
+            if key.upper() in PROXY_VARIABLES and "@" not in value
+        }
+        for variable, key in (("CSPACE_GIT_NAME", "user.name"), ("CSPACE_GIT_EMAIL", "user.email")):
+            value = git.config_value(self.project.worktree, key)
+            if value:
+                taken[variable] = value
+        return taken
+
+
+def make_deps(report: Report) -> Deps:
+    """Join everything to the process's own directory and environment."""
+    return Deps(Path.cwd(), dict(os.environ), report)

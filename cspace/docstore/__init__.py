@@ -1,0 +1,1 @@
+"""Documents: markdown files with front matter, kept without losing a byte."""

@@ -1,0 +1,202 @@
+"""One directory of documents below a root: reads, creates, edits and removes them.
+
+The directory is shared with people and with other containers: whatever stands there that is not a
+regular file is not followed, and nothing outside the root is read or written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import errno
+import itertools
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from cspace import files
+from cspace.errors import CspaceError, NotFound, UsageError
+from cspace.files import Owner
+
+SUFFIX = ".md"
+# Far above what a person writes; below what would hurt a reader of many.
+MAX_BYTES = 8 * 1024 * 1024
+LOCK_SECONDS = 10.0
+# How many names an error compares to suggest one: comparing is slow.
+NEAREST_OF = 500
+
+
+class UnreadableDocument(CspaceError):  # noqa: N818  named like its siblings in cspace.errors
+    """A link, a FIFO, a directory, another's file: it is left as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The documents of one directory.
+
+    Attributes:
+        root: trusted; below it no link is followed.
+        relative: the directory, which need not exist.
+        holder: who we are, for those who wait for our lock.
+        owner: who a created file belongs to, when we are root.
+    """
+
+    root: Path
+    relative: PurePosixPath
+    holder: str = "cspace"
+    owner: Owner | None = None
+    lock_seconds: float = LOCK_SECONDS
+    _swept: set[str] = field(default_factory=set, compare=False, repr=False)
+
+    def path_of(self, stem: str) -> PurePosixPath:
+        """Return a document's path relative to the root."""
+        return self.relative / f"{stem}{SUFFIX}"
+
+    def list_stems(self) -> tuple[str, ...]:
+        """Return the names of what looks like a document, sorted; a missing directory has none."""
+        try:
+            with self._opened() as directory:
+                names = os.listdir(directory)  # noqa: PTH208  a tenth of the time of iterdir
+        except NotFound:
+            if not self.root.is_dir():
+                raise
+            return ()
+        return tuple(
+            sorted(
+                name.removesuffix(SUFFIX)
+                for name in names
+                if name.endswith(SUFFIX) and not name.startswith(".")
+            )
+        )
+
+    def read(self, stem: str) -> bytes:
+        """Return a document's bytes.
+
+        Raises:
+            NotFound: there is no such document.
+            UnreadableDocument: it is not a regular file, not ours to read, or too big.
+        """
+        with self._opened() as directory:
+            return self._read(directory, stem)[0]
+
+    def create(self, stem: str, content: bytes) -> str:
+        """Publish a document under stem, or stem-2, stem-3 … where that is taken; return its name.
+
+        Raises:
+            UsageError: the content is too big.
+        """
+        self._check_size(content)
+        with self._opened(create=True) as directory:
+            self._sweep(directory)
+            names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+            paths = (directory / f"{name}{SUFFIX}" for name in names)
+            # Skipping what is taken now is cheap; the link below decides.
+            free = itertools.dropwhile(os.path.lexists, paths)
+            return files.publish_first_free(free, content, owner=self.owner).stem
+
+    def edit(self, stem: str, change: Callable[[bytes], bytes]) -> None:
+        """Replace a document by what change makes of it, serialised with every other edit.
+
+        Raises:
+            NotFound: there is no such document, or it was removed while we waited.
+            Conflict: another holds its lock; the error names the holder.
+        """
+        with self._locked(stem) as directory:
+            before, status = self._read(directory, stem)
+            after = change(before)
+            self._check_size(after)
+            files.write_atomic(
+                directory / f"{stem}{SUFFIX}",
+                after,
+                mode=stat.S_IMODE(status.st_mode),
+                owner=Owner(status.st_uid, status.st_gid),
+            )
+
+    def remove(self, stem: str) -> None:
+        """Remove a document, serialised with edits, so that none of them brings it back."""
+        with self._locked(stem) as directory:
+            (directory / f"{stem}{SUFFIX}").unlink()
+            files.sync_directory(directory)
+
+    @contextlib.contextmanager
+    def _locked(self, stem: str) -> Iterator[Path]:
+        with self._opened() as directory:
+            self._read(
+                directory, stem
+            )  # nothing is locked, and no lock file made, for a wrong name
+            self._sweep(directory)
+            with files.lock(
+                directory / f"{stem}{SUFFIX}.lock",
+                timeout=self.lock_seconds,
+                holder=self.holder,
+                owner=self.owner,
+                name=str(self.path_of(stem)),
+            ):
+                yield directory
+
+    def _sweep(self, directory: Path) -> None:
+        # Once for each process: looking through the directory costs more than a write.
+        if not self._swept:
+            self._swept.add(str(self.relative))
+            files.sweep(directory)
+
+    def _read(self, directory: Path, stem: str) -> tuple[bytes, os.stat_result]:
+        name = f"{stem}{SUFFIX}"
+        try:
+            # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(directory / name, flags)
+        except FileNotFoundError:
+            raise self._missing(stem) from None
+        except OSError as error:
+            raise UnreadableDocument(f"{self.relative / name}: {_reason(error)}") from error
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise UnreadableDocument(f"{self.relative / name}: not a regular file")
+            if status.st_size > MAX_BYTES:
+                raise UnreadableDocument(f"{self.relative / name}: larger than {MAX_BYTES} bytes")
+            return file.read(MAX_BYTES), status
+
+    def _missing(self, stem: str) -> NotFound:
+        stems = self.list_stems()
+        near = [known for known in stems if stem in known][:3]
+        near = near or difflib.get_close_matches(stem, stems[-NEAREST_OF:], n=3)
+        known = (
+            f"the nearest are {', '.join(near)}" if near else "list the entries to see the slugs"
+        )
+        return NotFound(f"{self.path_of(stem)} does not exist", hint=known)
+
+    def _check_size(self, content: bytes) -> None:
+        if len(content) > MAX_BYTES:
+            raise UsageError(
+                f"the document would have {len(content)} bytes, more than {MAX_BYTES}",
+                hint="start a new one, or refer to a file",
+            )
+
+    @contextlib.contextmanager
+    def _opened(self, *, create: bool = False) -> Iterator[Path]:
+        try:
+            with files.pinned(
+                self.root, self.relative, create=create, owner=self.owner
+            ) as directory:
+                yield directory
+        except FileNotFoundError as error:
+            raise self._without_directory() from error
+        except OSError as error:
+            raise CspaceError(f"{self.root / self.relative}: {_reason(error)}") from error
+
+    def _without_directory(self) -> NotFound:
+        if not self.root.is_dir():
+            return NotFound(
+                f"root {self.root} is not a directory", hint="pass the project's root with --root"
+            )
+        return NotFound(f"{self.relative} does not exist")
+
+
+def _reason(error: OSError) -> str:
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return "a link or another file stands where cspace expects its own"
+    return error.strerror or str(error)

@@ -1,0 +1,197 @@
+"""The YAML header of a document: read leniently, written so that no value can forge a line.
+
+Every scalar is read as the text that stands there: `yes`, `2026-04-14` and `0x10` stay what their
+author wrote, and no YAML tag builds anything.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import yaml
+
+from cspace.errors import CspaceError
+
+BOM = b"\xef\xbb\xbf"
+# Above this it is not a header that a person wrote.
+MAX_BYTES = 64 * 1024
+
+Value = str | datetime.date | datetime.datetime | tuple[str, ...]
+
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
+_CLOSING = re.compile(rb"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+_KEY = re.compile(r"^([A-Za-z0-9_][\w.-]*)[ \t]*:(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_CONTINUED = re.compile(rb"(?:[ \t]+[^\r\n]*\r?\n)*")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """A document's header.
+
+    Attributes:
+        start, end: where its lines stand in the document, fences excluded.
+        body: where the text after the closing fence starts.
+        values: what YAML makes of it; every scalar is a str.
+    """
+
+    start: int
+    end: int
+    body: int
+    source: str
+    values: Mapping[str, object]
+
+    def text(self, key: str) -> str | None:
+        """Return a scalar, None when the key is absent or holds something else."""
+        value = self.values.get(key)
+        return value if isinstance(value, str) else None
+
+    def prose(self, key: str) -> str | None:
+        """Return a scalar as its author meant it: in `title: Fix #12`, `#12` is no comment."""
+        value = self.text(key)
+        written = _written(self.source, key)
+        if value is not None and written is not None and written.startswith(value):
+            return written
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list's scalars; `a, b` counts as a list too."""
+        value = self.values.get(key)
+        if isinstance(value, list):
+            return tuple(item for item in value if isinstance(item, str) and item)
+        if isinstance(value, str):
+            return tuple(part for item in value.split(",") if (part := item.strip()))
+        return ()
+
+
+EMPTY = FrontMatter(start=0, end=0, body=0, source="", values={})
+
+
+def parse_front_matter(document: bytes) -> FrontMatter:
+    """Read a document's header; a document without one has an empty one.
+
+    A header that is not YAML as a whole (an unquoted title with a colon) is read key by key.
+    """
+    opening = _OPENING.match(document)
+    if opening is None:
+        return _without(document)
+    closing = _CLOSING.search(document, opening.end(), opening.end() + MAX_BYTES)
+    if closing is None:
+        return _without(document)
+    source = document[opening.end() : closing.start()].decode("utf-8", "replace")
+    values = _load(source)
+    if values is None:
+        values = _load_by_key(source)
+    return FrontMatter(opening.end(), closing.start(), closing.end(), source, values)
+
+
+def _without(document: bytes) -> FrontMatter:
+    start = len(BOM) if document.startswith(BOM) else 0
+    return FrontMatter(start, start, start, "", {})
+
+
+def _load(source: str) -> dict[str, object] | None:
+    try:
+        loaded = yaml.load(source, Loader=yaml.CBaseLoader)  # noqa: S506  builds only str, list, dict
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if loaded is None or loaded == "":
+        return {}
+    return loaded if isinstance(loaded, dict) else None
+
+
+def _load_by_key(source: str) -> dict[str, object]:
+    found: dict[str, object] = {}
+    keys = list(_KEY.finditer(source))
+    for key, following in zip(keys, [*keys[1:], None], strict=True):
+        chunk = source[key.start() : following.start() if following else len(source)]
+        parsed = _load(chunk)
+        found |= parsed if parsed is not None else {key[1]: _written(chunk, key[1]) or ""}
+    return found
+
+
+def _written(source: str, key: str) -> str | None:
+    lines = re.findall(rf"^{re.escape(key)}[ \t]*:[ \t]*([^\r\n]*)", source, re.MULTILINE)
+    return lines[-1].rstrip() if lines else None
+
+
+def dump_front_matter(pairs: Iterable[tuple[str, Value]]) -> str:
+    """Write a header with its fences, one line a key, in the order given.
+
+    Whatever a text holds, YAML reads it back as that text.
+    """
+    return "".join(["---\n", *(f"{key}: {dump_value(value)}\n" for key, value in pairs), "---\n"])
+
+
+def dump_value(value: Value) -> str:
+    """Write one value on one line."""
+    match value:
+        case tuple():
+            return f"[{', '.join(_dump_text(item, inside_list=True) for item in value)}]"
+        case datetime.datetime():
+            return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+        case datetime.date():
+            return value.isoformat()
+        case _:
+            return _dump_text(value, inside_list=False)
+
+
+def _dump_text(text: str, *, inside_list: bool) -> str:
+    if _is_plain(text, inside_list=inside_list):
+        return text
+    # JSON strings are YAML, once the characters are escaped that YAML takes for line breaks.
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(mark if mark.isprintable() else _escaped(mark) for mark in quoted)
+
+
+def _escaped(mark: str) -> str:
+    return f"\\U{ord(mark):08x}"
+
+
+def _is_plain(text: str, *, inside_list: bool) -> bool:
+    if not text or not text.isprintable() or not text[0].isalnum() or text != text.strip():
+        return False
+    if inside_list and re.search(r"[,\[\]{}]", text):
+        return False
+    try:
+        # Other readers resolve types: what they would not read as this text gets quotes.
+        return bool(yaml.load(f"- {text}\n", Loader=yaml.CSafeLoader) == [text])
+    except (yaml.YAMLError, ValueError, AttributeError, KeyError):
+        return False
+
+
+def replace_value(document: bytes, key: str, value: str) -> bytes:
+    """Return document with one value of its header replaced; every other byte stays.
+
+    Raises:
+        CspaceError: the header is written in a way that can not be changed safely.
+    """
+    before = parse_front_matter(document)
+    header = document[before.start : before.end]
+    line = f"{key}: {dump_value(value)}".encode()
+    found = list(re.finditer(rb"^" + re.escape(key.encode()) + rb"[ \t]*:[^\r\n]*", header, re.M))
+    if found:
+        start, end = found[-1].span()
+        ending = re.compile(rb"\r?\n").match(header, end)
+        if ending is not None:
+            # A value may go on in indented lines: they are part of what is replaced.
+            continued = _CONTINUED.match(header, ending.end())
+            if continued is not None and continued.group():
+                end, line = continued.end(), line + ending.group()
+        header = header[:start] + line + header[end:]
+    else:
+        header += line + b"\n"
+    changed = document[: before.start] + header + document[before.end :]
+    _check_only_changed(before, parse_front_matter(changed), key, value)
+    return changed
+
+
+def _check_only_changed(before: FrontMatter, after: FrontMatter, key: str, value: str) -> None:
+    if dict(after.values) != {**before.values, key: value}:
+        raise CspaceError(
+            f"the header's {key} can not be replaced safely",
+            hint=f"write `{key}: {value}` into the file's front matter by hand",
+        )

@@ -1,0 +1,214 @@
+"""Docker behind the Engine protocol: the API for single objects, `docker compose` for projects.
+
+The engine is the one that the docker program would talk to: DOCKER_HOST, then DOCKER_CONTEXT, then
+the current context.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import docker
+from docker.context import ContextAPI
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.types import Mount as ApiMount
+from requests.exceptions import RequestException
+
+from cspace import proc
+from cspace.engine.model import Build, Composition, Container, Mount, OnLine, Port, State
+from cspace.errors import CommandFailed, EngineUnavailable
+from cspace.files import Owner
+
+API_TIMEOUT_SECONDS = 60
+STOP_TIMEOUT_SECONDS = 10
+# An image without content: a container made of it, never started, reads the host through the engine.
+_EMPTY_IMAGE = ("cspace-probe", "empty")
+
+
+class DockerEngine:
+    """The Engine protocol over one Docker daemon."""
+
+    @cached_property
+    def _api(self) -> Any:
+        with _translated():
+            host = os.environ.get("DOCKER_HOST") or _context_host()
+            return docker.APIClient(base_url=host, version="auto", timeout=API_TIMEOUT_SECONDS)
+
+    def ping(self) -> None:
+        with _translated():
+            self._api.ping()
+
+    def identify(self) -> str:
+        with _translated():
+            return str(self._api.info()["ID"])
+
+    def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
+        with _translated():
+            rows = self._api.containers(all=True, filters=_filters(labels))
+        return tuple(sorted(map(_container, rows), key=lambda container: container.name))
+
+    def sees(self, directory: Path, name: str, content: bytes) -> bool:
+        mount = ApiMount("/probe", str(directory), type="bind", read_only=True)
+        with _translated():
+            self._ensure_empty_image()
+            host = self._api.create_host_config(mounts=[mount])
+            try:
+                created = self._api.create_container(
+                    ":".join(_EMPTY_IMAGE), ["never-started"], host_config=host
+                )
+            except APIError as error:
+                if "bind source path does not exist" in str(error):
+                    return False
+                raise
+            try:
+                chunks, _ = self._api.get_archive(created["Id"], f"/probe/{name}")
+                found = b"".join(chunks)
+            except NotFound:
+                return False
+            finally:
+                self._api.remove_container(created["Id"], force=True)
+        with tarfile.open(fileobj=io.BytesIO(found)) as archive:
+            file = archive.extractfile(name)
+            return file is not None and file.read() == content
+
+    def _ensure_empty_image(self) -> None:
+        if self.has_image(":".join(_EMPTY_IMAGE)):
+            return
+        empty = io.BytesIO()
+        tarfile.open(fileobj=empty, mode="w").close()
+        repository, tag = _EMPTY_IMAGE
+        self._api.import_image_from_data(empty.getvalue(), repository=repository, tag=tag)
+
+    def has_image(self, tag: str) -> bool:
+        with _translated():
+            try:
+                self._api.inspect_image(tag)
+            except ImageNotFound:
+                return False
+            return True
+
+    def build_image(self, build: Build, on_line: OnLine) -> None:
+        self.ping()
+        words = ["docker", "build", "--progress=plain", "--pull=false"]
+        words += [f"--tag={tag}" for tag in build.tags]
+        words += [f"--label={key}={value}" for key, value in sorted(build.labels.items())]
+        words += [f"--build-arg={key}={value}" for key, value in sorted(build.arguments.items())]
+        environment = os.environ | {"DOCKER_BUILDKIT": "1"}
+        proc.stream(*words, str(build.context), on_line=on_line, env=environment)
+
+    def run_once(
+        self, image: str, argv: Sequence[str], mounts: Sequence[Mount], user: Owner
+    ) -> proc.Result:
+        self.ping()
+        words = ["docker", "run", "--rm", "--init", "--network=none", "--pull=never"]
+        words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
+        words += [f"--user={user.uid}:{user.gid}", *(f"--mount={_mount(each)}" for each in mounts)]
+        return proc.run(*words, image, *argv)
+
+    def check_composition(self, composition: Composition) -> None:
+        proc.run(*_compose(composition), "config", "--quiet")
+
+    def start_composition(
+        self, composition: Composition, *, recreate: bool, timeout: int, on_line: OnLine
+    ) -> None:
+        self.ping()
+        recreation = "--force-recreate" if recreate else "--no-recreate"
+        proc.stream(
+            *_compose(composition),
+            *("up", "--detach", recreation, "--wait", f"--wait-timeout={timeout}"),
+            on_line=on_line,
+        )
+
+    def stop(self, container: Container) -> None:
+        with _translated(), contextlib.suppress(NotFound):
+            self._api.stop(container.id, timeout=STOP_TIMEOUT_SECONDS)
+
+    def remove_all(self, labels: Mapping[str, str]) -> None:
+        filters = _filters(labels)
+        with _translated():
+            for row in self._api.containers(all=True, filters=filters):
+                with contextlib.suppress(NotFound):
+                    self._api.remove_container(row["Id"], force=True, v=True)
+            for row in self._api.networks(filters=filters):
+                with contextlib.suppress(NotFound):
+                    self._api.remove_network(row["Id"])
+            for row in self._api.volumes(filters=filters)["Volumes"] or ():
+                with contextlib.suppress(NotFound):
+                    self._api.remove_volume(row["Name"])
+
+    def logs(self, container: Container, *, tail: int) -> str:
+        with _translated():
+            raw: bytes = self._api.logs(container.id, tail=tail)
+        return raw.decode("utf-8", "replace")
+
+
+def _context_host() -> str | None:
+    context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT") or None)
+    return context.Host if context is not None else None
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the library's exceptions into ours where they enter."""
+    try:
+        yield
+    except (NotFound, ImageNotFound, CommandFailed, EngineUnavailable):
+        raise
+    except APIError as error:
+        raise CommandFailed(f"Docker said no: {error.explanation or error}") from error
+    except (DockerException, RequestException, OSError) as error:
+        raise EngineUnavailable(
+            f"Docker does not answer: {error}",
+            hint="start it (systemctl start docker), or check DOCKER_HOST and docker context ls",
+        ) from error
+
+
+def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
+    return {"label": [f"{key}={value}" for key, value in labels.items()]}
+
+
+def _container(row: Mapping[str, Any]) -> Container:
+    ports = {
+        (port["PrivatePort"], port.get("IP", ""), port["PublicPort"])
+        for port in row.get("Ports") or ()
+        if "PublicPort" in port
+    }
+    return Container(
+        id=row["Id"],
+        name=row["Names"][0].removeprefix("/"),
+        image=row["Image"],
+        labels=row["Labels"],
+        state=_state(row["State"], row["Status"]),
+        ports=tuple(Port(*port) for port in sorted(ports)),
+    )
+
+
+def _state(state: str, status: str) -> State:
+    if state == "created":
+        return State.CREATED
+    if state != "running":
+        return State.STOPPED
+    if "(unhealthy)" in status:
+        return State.UNHEALTHY
+    return State.STARTING if "(health: starting)" in status else State.RUNNING
+
+
+def _mount(mount: Mount) -> str:
+    # The value is one CSV record: a field that holds a comma or a quote is quoted, quotes doubled.
+    fields = ["type=bind", f"source={mount.source}", f"target={mount.target}"]
+    fields += ["readonly"] if mount.read_only else []
+    return ",".join('"' + field.replace('"', '""') + '"' for field in fields)
+
+
+def _compose(composition: Composition) -> tuple[str, ...]:
+    return (
+        *("docker", "compose", "--ansi=never", "--progress=plain"),
+        *("--project-name", composition.name, "--file", str(composition.file)),
+    )

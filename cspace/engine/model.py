@@ -1,0 +1,116 @@
+"""What cspace asks of a container engine, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from cspace.files import Owner
+from cspace.proc import Result
+
+OnLine = Callable[[str], None]
+
+
+class State(StrEnum):
+    """What a container does, health included."""
+
+    CREATED = "created"
+    STARTING = "starting"
+    RUNNING = "running"
+    UNHEALTHY = "unhealthy"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A container's port and where the host publishes it."""
+
+    container: int
+    host: str
+    host_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container as the engine lists it."""
+
+    id: str
+    name: str
+    image: str
+    labels: Mapping[str, str]
+    state: State
+    ports: tuple[Port, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A directory of the host, bind-mounted; the source must exist."""
+
+    source: Path
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """An image to build: a directory with a Dockerfile, its names, and its build arguments."""
+
+    context: Path
+    tags: tuple[str, ...]
+    arguments: Mapping[str, str]
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A rendered Compose file and the project name that it always goes with."""
+
+    name: str
+    file: Path
+
+
+class Engine(Protocol):
+    """One container engine. Every method raises EngineUnavailable when it does not answer."""
+
+    def ping(self) -> None:
+        """Return when the engine answers."""
+
+    def identify(self) -> str:
+        """Return the id that the engine gave itself."""
+
+    def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
+        """List containers, stopped ones too, that carry all labels."""
+
+    def sees(self, directory: Path, name: str, content: bytes) -> bool:
+        """Tell whether the engine finds this very file in a directory of ours."""
+
+    def has_image(self, tag: str) -> bool:
+        """Tell whether an image of that name is there."""
+
+    def build_image(self, build: Build, on_line: OnLine) -> None:
+        """Build and name an image, or raise CommandFailed with the log's last lines."""
+
+    def run_once(
+        self, image: str, argv: Sequence[str], mounts: Sequence[Mount], user: Owner
+    ) -> Result:
+        """Run a program in a throw-away container without network, secrets or privileges."""
+
+    def check_composition(self, composition: Composition) -> None:
+        """Have Compose validate a file without touching the engine."""
+
+    def start_composition(
+        self, composition: Composition, *, recreate: bool, timeout: int, on_line: OnLine
+    ) -> None:
+        """Create what is missing, start it, and wait until it is healthy."""
+
+    def stop(self, container: Container) -> None:
+        """Stop a container; it keeps its file system."""
+
+    def remove_all(self, labels: Mapping[str, str]) -> None:
+        """Remove the containers, networks and volumes that carry all labels, running or not."""
+
+    def logs(self, container: Container, *, tail: int) -> str:
+        """Return the last lines that a container wrote."""

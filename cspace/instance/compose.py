@@ -1,0 +1,133 @@
+"""Renders an instance's Compose file. No value can become other YAML than itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cspace.engine.model import Mount
+from cspace.errors import UsageError
+from cspace.files import Owner
+from cspace.instance import labels
+from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, InstancePaths
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """An instance as it is wanted.
+
+    Attributes:
+        environment: variables that are no secrets; docker inspect shows them.
+        ports: container ports to publish on 127.0.0.1, where the kernel chooses the host's.
+        memory: in Docker's form, for example "4g".
+        ready_timeout: seconds.
+    """
+
+    name: str
+    project_id: str
+    root: Path
+    image: str
+    owner: Owner
+    version: str
+    environment: Mapping[str, str]
+    ports: tuple[int, ...]
+    cpus: float | None
+    memory: str | None
+    pids: int | None
+    ready_timeout: int
+
+    @property
+    def composition_name(self) -> str:
+        return f"cspace-{self.project_id}-{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A Compose file's text and the hash that its containers carry as a label."""
+
+    text: str
+    digest: str
+
+
+def instance_mounts(root: Path, paths: InstancePaths) -> tuple[Mount, ...]:
+    """List the host directories that an instance sees; each must exist before it starts.
+
+    The human documents of the context are read-only, its three kinds of records are not.
+    """
+    shared = (Mount(root / CONTEXT / kind, f"{INSIDE.context}/{kind}") for kind in CONTEXT_KINDS)
+    return (
+        Mount(paths.workspace, INSIDE.workspace),
+        Mount(paths.claude, INSIDE.claude),
+        Mount(root / MEMORY, INSIDE.memory),
+        Mount(root / CONTEXT, INSIDE.context, read_only=True),
+        *shared,
+        Mount(paths.secrets, INSIDE.secrets, read_only=True),
+    )
+
+
+def render_compose(spec: Spec, template: str, paths: InstancePaths) -> Rendered:
+    """Render the file and prove that it parses to what was put in.
+
+    Raises:
+        UsageError: a path can not be written in YAML, because it is not UTF-8.
+    """
+    bare = _fill(spec, template, paths, digest="")
+    digest = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    text = _fill(spec, template, paths, digest=digest)
+    _check(text, spec, paths)
+    return Rendered(text, digest)
+
+
+def _fill(spec: Spec, template: str, paths: InstancePaths, *, digest: str) -> str:
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  60 ms that only `up` needs
+
+    environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701  not HTML
+    environment.filters["value"] = _value
+    owner = f"uid={spec.owner.uid},gid={spec.owner.gid}"
+    return environment.from_string(template).render(
+        name=spec.composition_name,
+        image=spec.image,
+        hostname=spec.name,
+        labels=_labels(spec, paths, digest),
+        environment=dict(spec.environment) | {"CSPACE_INSTANCE": spec.name},
+        ports=spec.ports,
+        cpus=spec.cpus,
+        memory=spec.memory,
+        pids=spec.pids,
+        runtime=f"{INSIDE.runtime}:{owner},mode=0755,size=1m",
+        mounts=instance_mounts(spec.root, paths),
+        ready=f"{INSIDE.runtime}/ready",
+        ready_timeout=f"{spec.ready_timeout}s",
+    )
+
+
+def _value(value: object) -> str:
+    """Write a value as JSON, which YAML reads as itself, safe from Compose's own `$` variables."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False).replace("$", "$$")
+
+
+def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:
+    metadata = [{"remoteUser": "dev", "updateRemoteUserUID": False}]
+    return labels.of_instance(spec.project_id, spec.name) | {
+        labels.ROOT: str(spec.root),
+        labels.VERSION: spec.version,
+        labels.SPEC: digest,
+        "devcontainer.local_folder": str(paths.workspace),
+        "devcontainer.metadata": json.dumps(metadata),
+    }
+
+
+def _check(text: str, spec: Spec, paths: InstancePaths) -> None:
+    import yaml  # noqa: PLC0415  30 ms that only `up` needs
+
+    try:
+        text.encode("utf-8")
+        service = yaml.load(text, Loader=yaml.CSafeLoader)["services"]["agent"]
+    except (UnicodeEncodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{spec.root}: this path can not be written into YAML: {error}") from error
+    sources = [volume["source"].replace("$$", "$") for volume in service["volumes"]]
+    if sources != [str(mount.source) for mount in instance_mounts(spec.root, paths)]:
+        raise UsageError(f"{spec.root}: this path does not survive YAML")

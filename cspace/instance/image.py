@@ -1,0 +1,125 @@
+"""The one image of all instances, named by the hash of everything that goes into it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import importlib.metadata
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cspace import assets
+from cspace.errors import UsageError
+from cspace.files import Owner
+
+REPOSITORY = "cspace"
+LATEST = f"{REPOSITORY}:latest"
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+# A zip file can not say "no time"; one fixed time keeps equal content equal bytes.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image to have: its name says what is in it.
+
+    Attributes:
+        arguments: build arguments that change the content.
+        files: what the build context holds, by relative path.
+    """
+
+    tag: str
+    arguments: Mapping[str, str]
+    files: Mapping[str, bytes]
+
+
+def plan_image(owner: Owner, *, base_image: str, ca_bundle: Path | None) -> Image:
+    """Say which image an instance of this owner needs; reads files, builds nothing.
+
+    Raises:
+        UsageError: the CA bundle can not be read.
+    """
+    files = dict(_context_files(ca_bundle))
+    arguments = {
+        "BASE_IMAGE": base_image,
+        "USER_UID": str(owner.uid),
+        "USER_GID": str(owner.gid),
+    }
+    digest = hashlib.sha256()
+    for key, data in sorted(files.items()) + [(k, v.encode()) for k, v in arguments.items()]:
+        digest.update(f"{len(key)} {key} {len(data)} ".encode())
+        digest.update(data)
+    return Image(f"{REPOSITORY}:{digest.hexdigest()[:16]}", arguments, files)
+
+
+def write_context(image: Image, directory: Path) -> None:
+    """Lay the build context out in an empty directory."""
+    for name, data in image.files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(0o755 if path.suffix == ".sh" else 0o644)
+
+
+def proxy_arguments(environment: Mapping[str, str]) -> dict[str, str]:
+    """Pick the build arguments that Docker knows by itself and keeps out of the image's history."""
+    return {key: value for key, value in environment.items() if key.upper() in PROXY_VARIABLES}
+
+
+def _context_files(ca_bundle: Path | None) -> Iterator[tuple[str, bytes]]:
+    yield from _tree(assets.directory("devcontainer"), "")
+    yield from _tree(assets.directory("scripts"), "scripts/")
+    yield f"wheel/cspace-{version()}-py3-none-any.whl", build_wheel()
+    try:
+        yield "ca/ca.crt", ca_bundle.read_bytes() if ca_bundle else b""
+    except OSError as error:
+        raise UsageError(f"ca_bundle {ca_bundle} can not be read: {error.strerror}") from error
+
+
+def _tree(directory: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield prefix + path.relative_to(directory).as_posix(), path.read_bytes()
+
+
+def version() -> str:
+    """Return the version of the running cspace."""
+    return importlib.metadata.version("cspace")
+
+
+def build_wheel() -> bytes:
+    """Pack the running package into a wheel again: equal files give equal bytes.
+
+    A wheel is a zip of the package and of what the installer recorded, so an image holds the very
+    code that built it, from a checkout and from an installation alike.
+    """
+    distribution = importlib.metadata.distribution("cspace")
+    information = f"cspace-{distribution.version}.dist-info"
+    content = dict(_tree(assets.package_directory(), "cspace/"))
+    for name in assets.CHECKOUT:
+        content |= _tree(assets.directory(name), f"cspace/_assets/{name}/")
+    for name in ("METADATA", "entry_points.txt"):
+        content[f"{information}/{name}"] = (distribution.read_text(name) or "").encode()
+    content[f"{information}/WHEEL"] = (
+        b"Wheel-Version: 1.0\nGenerator: cspace\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
+    content[f"{information}/RECORD"] = _record(content, f"{information}/RECORD")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in sorted(content.items()):
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data)
+    return packed.getvalue()
+
+
+def _record(content: Mapping[str, bytes], own_name: str) -> bytes:
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n")
+    for name, data in sorted(content.items()):
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        writer.writerow((name, f"sha256={digest}", len(data)))
+    writer.writerow((own_name, "", ""))
+    return rows.getvalue().encode()

@@ -1,0 +1,19 @@
+"""The labels that say who owns a container, network or volume."""
+
+from __future__ import annotations
+
+PROJECT = "dev.cspace.project"
+ROOT = "dev.cspace.root"
+INSTANCE = "dev.cspace.instance"
+VERSION = "dev.cspace.version"
+SPEC = "dev.cspace.spec"
+
+
+def of_project(project_id: str) -> dict[str, str]:
+    """Return the label that everything of one project carries."""
+    return {PROJECT: project_id}
+
+
+def of_instance(project_id: str, name: str) -> dict[str, str]:
+    """Return the labels that everything of one instance carries."""
+    return {PROJECT: project_id, INSTANCE: name}

@@ -1,0 +1,36 @@
+"""Names of instances: what is allowed, and who is next."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection
+
+from cspace.errors import UsageError
+
+PLANETS = ("mercury", "venus", "earth", "mars", "jupiter", "saturn", "uranus", "neptune")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
+
+
+def check_name(name: str) -> str:
+    """Return name when an instance may have it.
+
+    Raises:
+        UsageError: it is empty, too long, or holds other characters than a-z, 0-9 and dash.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"name {name!r} is not valid: up to 40 of a-z, 0-9 and -, not starting with -",
+            hint="cspace up mercury",
+        )
+    return name
+
+
+def next_name(taken: Collection[str]) -> str:
+    """Return the first free planet, then mercury-2 and on."""
+    for round_ in itertools.count(1):
+        for planet in PLANETS:
+            name = planet if round_ == 1 else f"{planet}-{round_}"
+            if name not in taken:
+                return name
+    raise AssertionError("itertools.count ended")

@@ -1,0 +1,123 @@
+"""What exists of a project's instances: labels of the engine joined with state directories."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from cspace.engine.model import Container, Engine, State
+from cspace.errors import CspaceError, NotFound
+from cspace.instance import labels
+from cspace.instance.record import Record, load_record
+from cspace.paths import instance_paths, project_directory
+
+
+class Status(StrEnum):
+    """What an instance is doing, as a person would say it."""
+
+    RUNNING = "running"
+    STARTING = "starting"
+    UNHEALTHY = "unhealthy"
+    STOPPED = "stopped"
+    DORMANT = "dormant"
+    INCOMPLETE = "incomplete"
+
+
+_FROM_CONTAINER = {
+    State.RUNNING: Status.RUNNING,
+    State.STARTING: Status.STARTING,
+    State.UNHEALTHY: Status.UNHEALTHY,
+    State.CREATED: Status.STOPPED,
+    State.STOPPED: Status.STOPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One instance as it was found.
+
+    Attributes:
+        record: None when there is none, or when it can not be read: see `problem`.
+        has_workspace: whether the finished clone is there.
+        has_state: whether a state directory is there at all.
+        problem: what is wrong with the record, for a person.
+    """
+
+    name: str
+    record: Record | None
+    has_workspace: bool
+    has_state: bool
+    container: Container | None
+    problem: str | None = None
+
+    @property
+    def exists(self) -> bool:
+        return self.has_state or self.container is not None
+
+    @property
+    def status(self) -> Status:
+        """A workspace without a container is dormant, a container without one incomplete."""
+        if not self.has_workspace or self.record is None or self.record.restoring is not None:
+            return Status.INCOMPLETE
+        return _FROM_CONTAINER[self.container.state] if self.container else Status.DORMANT
+
+
+def observe_instance(engine: Engine, user: Path, project_id: str, name: str) -> Observed:
+    """Look at one instance; one that does not exist is an Observed too."""
+    containers = engine.list_containers(labels.of_instance(project_id, name))
+    return _join(user, project_id, name, containers[0] if containers else None)
+
+
+def get_instance(engine: Engine, user: Path, project_id: str, name: str) -> Observed:
+    """Look at one instance.
+
+    Raises:
+        NotFound: there is none of that name in this project.
+    """
+    observed = observe_instance(engine, user, project_id, name)
+    if not observed.exists:
+        raise NotFound(
+            f"there is no instance {name!r} in this project",
+            hint=f"cspace list, or cspace up {name}",
+        )
+    return observed
+
+
+def list_instances(engine: Engine, user: Path, project_id: str) -> tuple[Observed, ...]:
+    """List what exists of a project's instances, by name."""
+    containers = {
+        container.labels[labels.INSTANCE]: container
+        for container in engine.list_containers(labels.of_project(project_id))
+        if labels.INSTANCE in container.labels
+    }
+    names = containers.keys() | set(state_names(user, project_id))
+    return tuple(_join(user, project_id, name, containers.get(name)) for name in sorted(names))
+
+
+def state_names(user: Path, project_id: str) -> tuple[str, ...]:
+    """List the names that have a state directory; needs no engine."""
+    try:
+        entries = sorted(os.scandir(project_directory(user, project_id)), key=lambda e: e.name)
+    except FileNotFoundError:
+        return ()
+    return tuple(
+        entry.name
+        for entry in entries
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+    )
+
+
+def _join(user: Path, project_id: str, name: str, container: Container | None) -> Observed:
+    paths = instance_paths(user, project_id, name)
+    record, problem = None, None
+    try:
+        record = load_record(paths.record)
+    except FileNotFoundError:
+        pass
+    except (CspaceError, OSError) as error:
+        problem = str(error)
+    return Observed(
+        name, record, paths.workspace.is_dir(), paths.state.is_dir(), container, problem
+    )

@@ -1,0 +1,75 @@
+"""Plans, as data: what `up` and `down` would do, in order, and why. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cspace.instance.observe import Observed, Status
+
+
+class Action(StrEnum):
+    """One external step."""
+
+    PROVE = "prove"
+    IMAGE = "image"
+    WORKSPACE = "workspace"
+    UNPACK = "unpack"
+    MOUNTS = "mounts"
+    COMPOSE = "compose"
+    START = "start"
+    STOP = "stop"
+    ARCHIVE = "archive"
+    CONTAINERS = "containers"
+    STATE = "state"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An action and its cause, in words for a person."""
+
+    action: Action
+    cause: str
+
+
+def plan_up(observed: Observed, *, has_image: bool, recreate: bool) -> tuple[Step, ...]:
+    """Plan what brings an instance up; empty when it runs already.
+
+    A container that exists is started as it is: only `recreate` makes it anew.
+    """
+    if observed.status is Status.RUNNING and not recreate:
+        return ()
+    steps = [Step(Action.PROVE, "the engine must see the directories that are mounted")]
+    makes_container = observed.container is None or recreate
+    whole = observed.record is not None and observed.has_workspace
+    restoring = observed.record is not None and observed.record.restoring is not None
+    if not has_image and (makes_container or restoring):
+        steps.append(Step(Action.IMAGE, "no image with this content exists"))
+    if not whole:
+        steps.append(Step(Action.WORKSPACE, "there is no finished clone"))
+    if restoring:
+        steps.append(Step(Action.UNPACK, "the archive is not unpacked yet"))
+    steps.append(Step(Action.MOUNTS, "mounted directories must exist before Docker makes them"))
+    steps.append(Step(Action.COMPOSE, "the Compose file follows the settings"))
+    if observed.container is None:
+        return (*steps, Step(Action.START, "there is no container"))
+    if recreate:
+        return (*steps, Step(Action.START, "the container is to be made anew"))
+    return (*steps, Step(Action.START, f"the container is {observed.container.state}"))
+
+
+def plan_down(observed: Observed, *, has_image: bool, discard: bool) -> tuple[Step, ...]:
+    """Plan what removes an instance; work is archived before anything goes."""
+    steps = []
+    if observed.container is not None:
+        steps.append(Step(Action.STOP, "no file may change while it is archived"))
+    restoring = observed.record is not None and observed.record.restoring is not None
+    # While a restore is unfinished no agent has run: the archive it came from is still complete.
+    if observed.has_workspace and not discard and not restoring:
+        if not has_image:
+            steps.append(Step(Action.IMAGE, "the archive is packed inside a container"))
+        steps.append(Step(Action.ARCHIVE, "the workspace may hold work that is nowhere else"))
+    steps.append(Step(Action.CONTAINERS, "containers, network and volumes carry its labels"))
+    if observed.has_state:
+        steps.append(Step(Action.STATE, "its work is archived" if not discard else "--discard"))
+    return tuple(steps)

@@ -1,0 +1,112 @@
+"""Stops and removes instances. Nothing is removed before its work is archived and read back."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from cspace.instance import labels, workspace
+from cspace.instance.names import check_name
+from cspace.instance.observe import Observed, Status, get_instance
+from cspace.instance.plan import Action, Step, plan_down
+from cspace.lifecycle import steps
+from cspace.lifecycle.host import Host
+from cspace.lifecycle.up import Planned
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """An instance that is gone.
+
+    Attributes:
+        archive: the name of the archive that `cspace restore` takes; None when nothing was kept.
+    """
+
+    name: str
+    archive: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """An instance that does not run; `changed` tells whether it did before."""
+
+    name: str
+    changed: bool
+
+
+def stop(host: Host, name: str) -> Stopped:
+    """Stop an instance; workspace and container stay as they are.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    with host.locked(check_name(name)):
+        observed = _get(host, name)
+        running = observed.status not in (Status.STOPPED, Status.DORMANT, Status.INCOMPLETE)
+        if observed.container is not None and running:
+            with host.phase(name, Action.STOP):
+                host.engine.stop(observed.container)
+        return Stopped(name, running)
+
+
+def plan(host: Host, name: str, *, discard: bool) -> Planned:
+    """Plan a `down` without doing any of it.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    observed = _get(host, check_name(name))
+    has_image = host.engine.has_image(host.image.tag)
+    return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
+
+
+def down(host: Host, name: str, *, discard: bool = False) -> Removed:
+    """Archive an instance's work, then remove its containers, network and state.
+
+    Args:
+        discard: remove it without an archive.
+
+    Raises:
+        NotFound: there is none of that name.
+        CspaceError: the work can not be archived; the instance is stopped, nothing is removed.
+    """
+    with host.locked(check_name(name)):
+        archived = None
+        for step in plan(host, name, discard=discard).steps:
+            with host.phase(name, step.action, step.cause):
+                archived = _apply(host, name, step) or archived
+    return Removed(name, archived)
+
+
+def _get(host: Host, name: str) -> Observed:
+    return get_instance(host.engine, host.user, host.project.id, name)
+
+
+def _apply(host: Host, name: str, step: Step) -> str | None:
+    match step.action:
+        case Action.STOP:
+            container = host.observe(name).container
+            if container is not None:
+                host.engine.stop(container)
+        case Action.IMAGE:
+            steps.ensure_image(host, name)
+        case Action.ARCHIVE:
+            return steps.archive_work(host, host.observe(name))
+        case Action.CONTAINERS:
+            host.engine.remove_all(labels.of_instance(host.project.id, name))
+        case Action.STATE:
+            _remove_state(host, name)
+        case _:
+            raise AssertionError(f"{step.action} is not a step of down")
+    return None
+
+
+def _remove_state(host: Host, name: str) -> None:
+    """Remove the state directory; its record goes last, so that a killed `down` is seen."""
+    paths = host.paths(name)
+    # Renamed first: half a workspace must not be taken for a whole one by the next `up`.
+    doomed = paths.workspace.with_name("workspace.partial")
+    workspace.remove_tree(doomed)
+    with contextlib.suppress(FileNotFoundError):
+        paths.workspace.rename(doomed)
+    workspace.remove_tree(paths.state)

@@ -1,0 +1,92 @@
+"""What the lifecycle reaches the outside through, and how it reports each phase."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from cspace import files
+from cspace.engine.model import Engine
+from cspace.events import Event, Report, State
+from cspace.files import Owner
+from cspace.instance.image import Image
+from cspace.instance.observe import Observed, observe_instance
+from cspace.paths import InstancePaths, instance_paths, project_directory
+from cspace.project import Project
+from cspace.settings.model import Settings
+
+# A clone of a large repository and an image build may both happen under another one's lock.
+LOCK_TIMEOUT_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One project on this machine, with everything that its instances are made from.
+
+    Attributes:
+        user: `~/.cspace`.
+        environment: the variables of the host that instances inherit (proxies, git identity).
+        secrets: what is delivered as files.
+        now: aware UTC time.
+    """
+
+    engine: Engine
+    project: Project
+    user: Path
+    owner: Owner
+    settings: Settings
+    image: Image
+    environment: Mapping[str, str]
+    secrets: Mapping[str, str]
+    now: Callable[[], datetime]
+    report: Report
+
+    def paths(self, name: str) -> InstancePaths:
+        return instance_paths(self.user, self.project.id, name)
+
+    def observe(self, name: str) -> Observed:
+        return observe_instance(self.engine, self.user, self.project.id, name)
+
+    @contextlib.contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Hold one instance: whoever else wants it waits, and then finds our work done."""
+        with self._lock(self.paths(name).lock, f"cspace at work on {name}"):
+            yield
+
+    @contextlib.contextmanager
+    def locked_project(self) -> Iterator[None]:
+        """Hold the project, for the moment in which a free name is taken."""
+        with self._lock(project_directory(self.user, self.project.id) / ".lock", "cspace up"):
+            yield
+
+    @contextlib.contextmanager
+    def locked_image(self) -> Iterator[None]:
+        """Hold the image builds of this user."""
+        with self._lock(self.user / ".image.lock", "cspace building its image"):
+            yield
+
+    @contextlib.contextmanager
+    def _lock(self, path: Path, holder: str) -> Iterator[None]:
+        files.ensure_directory(path.parent, owner=self.owner, mode=0o700)
+        with files.lock(path, timeout=LOCK_TIMEOUT_SECONDS, holder=holder, owner=self.owner):
+            yield
+
+    @contextlib.contextmanager
+    def phase(self, subject: str, name: str, detail: str = "") -> Iterator[None]:
+        """Report a phase's start and its end, with the seconds between."""
+        started = time.monotonic()
+        self.report(Event(subject, name, State.STARTED, detail))
+        try:
+            yield
+        except BaseException:
+            self.report(Event(subject, name, State.FAILED, detail, time.monotonic() - started))
+            raise
+        self.report(Event(subject, name, State.DONE, detail, time.monotonic() - started))
+
+    def output(self, subject: str, phase: str) -> Callable[[str], None]:
+        """Return what takes a program's lines as output of a phase."""
+        return lambda line: self.report(Event(subject, phase, State.OUTPUT, line))

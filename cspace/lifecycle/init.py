@@ -1,0 +1,89 @@
+"""Prepares a project for cspace: a few files, each only where it is missing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from cspace import files
+from cspace.context.skeleton import ensure_skeleton
+from cspace.errors import CspaceError, UsageError
+from cspace.files import Owner
+from cspace.paths import CONTEXT, MEMORY
+
+IGNORED = (".cspace.local.json",)
+SERVER = "cspace-context"
+REGISTRATION = {"command": "cspace", "args": ["context-server"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """What `init` made or changed, by path relative to the project; empty when nothing was left."""
+
+    root: Path
+    changed: tuple[str, ...]
+
+
+def init_project(root: Path, owner: Owner) -> Initialised:
+    """Create what is missing; what is there keeps its content.
+
+    Raises:
+        UsageError: `.mcp.json` is not a JSON object that a server could be added to.
+    """
+    registered = _with_server(root / ".mcp.json")
+    changed = [".mcp.json"] if registered is not None else []
+    if registered is not None:
+        files.write_atomic(root / ".mcp.json", registered, owner=owner)
+    with contextlib.suppress(FileExistsError):
+        files.publish(root / ".cspace.json", "{}\n", owner=owner)
+        changed.append(".cspace.json")
+    changed += _ignore(root / ".gitignore", owner)
+    missing = [path for path in (MEMORY, CONTEXT) if not (root / path).exists()]
+    seed(root, owner)
+    return Initialised(root, (*changed, *map(str, missing)))
+
+
+def seed(root: Path, owner: Owner) -> None:
+    """Create what `.cspace/` lacks: an empty index for Claude's memory, the context's skeleton.
+
+    Raises:
+        CspaceError: a link or a file is in the way.
+    """
+    files.ensure_beneath(root, PurePosixPath(MEMORY), owner=owner)
+    with contextlib.suppress(FileExistsError):
+        files.publish(root / MEMORY / "MEMORY.md", b"", owner=owner)
+    files.ensure_beneath(root, PurePosixPath(CONTEXT), owner=owner)
+    try:
+        ensure_skeleton(root, owner)
+    except OSError as error:
+        raise CspaceError(f"{root / CONTEXT} can not be prepared: {error}") from error
+
+
+def _with_server(path: Path) -> str | None:
+    """Return the text of `.mcp.json` with our server; None when it has it already."""
+    text = path.read_text(encoding="utf-8") if path.exists() else "{}"
+    try:
+        document: dict[str, Any] = json.loads(text)
+        servers = document.setdefault("mcpServers", {})
+        if SERVER in servers:
+            return None
+        servers[SERVER] = REGISTRATION
+    except (ValueError, AttributeError, TypeError) as error:
+        raise UsageError(
+            f"{path} is not a JSON object with an object mcpServers: {error}",
+            hint=f"repair {path}, then: cspace init",
+        ) from error
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _ignore(path: Path, owner: Owner) -> list[str]:
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [line for line in IGNORED if line not in text.splitlines()]
+    if not missing:
+        return []
+    gap = "\n" if text and not text.endswith("\n") else ""
+    files.write_atomic(path, text + gap + "".join(f"{line}\n" for line in missing), owner=owner)
+    return [path.name]

@@ -1,0 +1,178 @@
+"""The single steps that make an instance; each can be repeated after an interruption."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets as random
+import tempfile
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from cspace import assets, files
+from cspace.engine.model import Build, Composition
+from cspace.errors import CommandFailed, CspaceError
+from cspace.instance import archive, image, workspace
+from cspace.instance.compose import Rendered, Spec, render_compose
+from cspace.instance.observe import Observed
+from cspace.instance.record import Record, save_record
+from cspace.instance.secrets import deliver_secrets
+from cspace.lifecycle.host import Host
+from cspace.lifecycle.init import seed
+
+FAILURE_LINES = 15
+_PHASE = re.compile(r"^cspace: phase (\S+) failed$", re.MULTILINE)
+
+
+def prove_file_system(host: Host) -> None:
+    """Prove with a marker file that the engine's file system is ours.
+
+    Raises:
+        CspaceError: it is not: the engine is remote, or we are in a container with its socket.
+    """
+    files.ensure_directory(host.user, owner=host.owner, mode=0o700)
+    marker = random.token_bytes(16)
+    with tempfile.TemporaryDirectory(prefix=".marker-", dir=host.user) as directory:
+        (Path(directory) / "marker").write_bytes(marker)
+        if host.engine.sees(Path(directory), "marker", marker):
+            return
+    raise CspaceError(
+        f"the Docker engine does not see this file system (looked for a marker in {host.user})",
+        hint="run cspace where the engine runs: check DOCKER_HOST and docker context show",
+    )
+
+
+def ensure_image(host: Host, subject: str) -> None:
+    """Build the image unless it is there; several callers build it once."""
+    with host.locked_image():
+        if host.engine.has_image(host.image.tag):
+            return
+        with tempfile.TemporaryDirectory(prefix="cspace-image-") as directory:
+            context = Path(directory)
+            image.write_context(host.image, context)
+            build = Build(
+                context=context,
+                tags=(host.image.tag, image.LATEST),
+                arguments={**host.image.arguments, **image.proxy_arguments(host.environment)},
+                labels={"dev.cspace.version": image.version()},
+            )
+            host.engine.build_image(build, host.output(subject, "image"))
+
+
+def make_workspace(host: Host, name: str, branch: str | None, restoring: str | None) -> None:
+    """Clone the project; the record is there before the workspace takes its name."""
+    paths = host.paths(name)
+    start = workspace.plan_start(host.project, name, branch)
+    files.ensure_directory(paths.state, owner=host.owner, mode=0o700)
+    try:
+        with workspace.new_workspace(host.project, start, paths.workspace, host.owner) as clone:
+            record = Record(
+                name=name,
+                project=host.project.id,
+                root=host.project.root,
+                branch=start.branch,
+                base=clone.base,
+                known=clone.known,
+                engine=host.engine.identify(),
+                created=host.now(),
+                restoring=restoring,
+            )
+            save_record(paths.record, record, host.owner)
+    except BaseException:
+        # A failed first try leaves nothing; a directory that held more than our record stays.
+        with contextlib.suppress(OSError):
+            paths.record.unlink(missing_ok=True)
+            paths.state.rmdir()
+        raise
+
+
+def unpack_archive(host: Host, observed: Observed) -> None:
+    """Put an archive's content into a fresh workspace, then forget that this was to be done."""
+    record = observed.record
+    if record is None or record.restoring is None:
+        return
+    paths = host.paths(observed.name)
+    archive.restore_workspace(host, record, paths)
+    save_record(paths.record, replace(record, restoring=None), host.owner)
+
+
+def ensure_mounts(host: Host, name: str) -> None:
+    """Create every directory that is mounted, with its owner, before Docker creates it as root.
+
+    Raises:
+        CspaceError: a link or a file is in the way.
+    """
+    root, paths, owner = host.project.root, host.paths(name), host.owner
+    seed(root, owner)
+    files.ensure_directory(paths.claude, owner=owner, mode=0o700)
+    files.ensure_beneath(paths.claude, PurePosixPath("projects/-workspace/memory"), owner=owner)
+    deliver_secrets(paths.secrets, host.secrets, owner)
+
+
+def instance_spec(host: Host, name: str) -> Spec:
+    """Derive what an instance should be from the settings and this machine."""
+    settings = host.settings
+    environment = dict(host.environment) | dict(settings.env)
+    if settings.post_create:
+        environment["CSPACE_POST_CREATE"] = settings.post_create
+    return Spec(
+        name=name,
+        project_id=host.project.id,
+        root=host.project.root,
+        image=host.image.tag,
+        owner=host.owner,
+        version=image.version(),
+        environment=environment,
+        ports=settings.ports,
+        cpus=settings.limits.cpus,
+        memory=settings.limits.memory,
+        pids=settings.limits.pids,
+        ready_timeout=settings.ready_timeout,
+    )
+
+
+def render(host: Host, name: str) -> Rendered:
+    """Render the Compose file of an instance; writes nothing."""
+    return render_compose(
+        instance_spec(host, name), assets.template("compose.yaml.j2"), host.paths(name)
+    )
+
+
+def write_compose(host: Host, name: str) -> None:
+    """Write the Compose file and have Compose itself validate it."""
+    files.write_atomic(
+        host.paths(name).compose, render(host, name).text, mode=0o600, owner=host.owner
+    )
+    host.engine.check_composition(_composition(host, name))
+
+
+def start(host: Host, name: str, *, recreate: bool) -> None:
+    """Start the containers and wait until the instance is ready.
+
+    Raises:
+        CommandFailed: it did not become ready; says in which phase, with the log's last lines.
+    """
+    timeout = host.settings.ready_timeout
+    try:
+        host.engine.start_composition(
+            _composition(host, name),
+            recreate=recreate,
+            timeout=timeout,
+            on_line=host.output(name, "start"),
+        )
+    except CommandFailed as error:
+        container = host.observe(name).container
+        if container is None:
+            raise
+        log = host.engine.logs(container, tail=FAILURE_LINES).rstrip()
+        failed = _PHASE.search(log)
+        where = f" in phase {failed[1]}" if failed else ""
+        tail = "\n".join(f"  {line}" for line in log.splitlines())
+        raise CommandFailed(
+            f"{name} did not become ready{where}; its log ends with:\n{tail or '  (nothing)'}",
+            hint=f"cspace logs {name}; repair the cause, then: cspace up {name} --recreate",
+        ) from error
+
+
+def _composition(host: Host, name: str) -> Composition:
+    return Composition(instance_spec(host, name).composition_name, host.paths(name).compose)

@@ -1,0 +1,177 @@
+"""Brings an instance up: observe, plan, apply."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from cspace import files
+from cspace.engine.model import Container, Port
+from cspace.errors import Conflict, CspaceError, UsageError
+from cspace.instance import labels
+from cspace.instance.names import check_name, next_name
+from cspace.instance.observe import Observed, Status, get_instance, list_instances
+from cspace.instance.plan import Action, Step, plan_up
+from cspace.lifecycle import steps
+from cspace.lifecycle.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked of an instance beside its name.
+
+    Attributes:
+        branch: the branch of a new workspace; None is `cspace/<name>`.
+        recreate: make the container anew; the workspace stays.
+        restoring: the archive that a new workspace is filled from.
+    """
+
+    branch: str | None = None
+    recreate: bool = False
+    restoring: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An instance that is ready.
+
+    Attributes:
+        reused: it ran already, and nothing was done to it.
+        notices: what a person should know, one sentence each.
+        seconds: how long it took.
+    """
+
+    name: str
+    status: Status
+    reused: bool
+    container: str
+    image: str
+    branch: str
+    workspace: Path
+    ports: tuple[Port, ...]
+    notices: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What would be done for one instance."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
+def free_name(host: Host) -> str:
+    """Return the next planet that no instance of the project has."""
+    return next_name({each.name for each in _existing(host)})
+
+
+def _existing(host: Host) -> tuple[Observed, ...]:
+    return list_instances(host.engine, host.user, host.project.id)
+
+
+def claim_names(host: Host, count: int) -> tuple[str, ...]:
+    """Take the next free names: their state directories exist when this returns."""
+    claimed: list[str] = []
+    with host.locked_project():
+        taken = {each.name for each in _existing(host)}
+        for _ in range(count):
+            name = next_name(taken | set(claimed))
+            files.ensure_directory(host.paths(name).state, owner=host.owner, mode=0o700)
+            claimed.append(name)
+    return tuple(claimed)
+
+
+def plan(host: Host, name: str, wish: Wish) -> Planned:
+    """Plan an `up` without doing any of it."""
+    observed = host.observe(check_name(name))
+    _check(observed, wish)
+    has_image = host.engine.has_image(host.image.tag)
+    return Planned(name, plan_up(observed, has_image=has_image, recreate=wish.recreate))
+
+
+def up(host: Host, name: str, wish: Wish) -> Ready:
+    """Bring one instance up, or say that it is up; repairs what an interrupted `up` left.
+
+    Raises:
+        CspaceError: a step failed; what stands then is taken up by the next `up`.
+    """
+    started = time.monotonic()
+    with host.locked(check_name(name)):
+        planned = plan(host, name, wish)
+        for step in planned.steps:
+            with host.phase(name, step.action, step.cause):
+                _apply(host, name, step, wish)
+        observed = host.observe(name)
+    if observed.container is None or observed.record is None:
+        raise CspaceError(f"{name} vanished while it was brought up", hint=f"cspace up {name}")
+    return Ready(
+        name=name,
+        status=observed.status,
+        reused=not planned.steps,
+        container=observed.container.name,
+        image=observed.container.image,
+        branch=observed.record.branch,
+        workspace=host.paths(name).workspace,
+        ports=observed.container.ports,
+        notices=_notices(host, name, observed.container),
+        seconds=time.monotonic() - started,
+    )
+
+
+def start(host: Host, name: str) -> Ready:
+    """Start an instance that exists.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    get_instance(host.engine, host.user, host.project.id, check_name(name))
+    return up(host, name, Wish())
+
+
+def _check(observed: Observed, wish: Wish) -> None:
+    if observed.problem is not None:
+        raise CspaceError(observed.problem, hint=f"cspace down {observed.name}")
+    if not observed.has_workspace or observed.record is None:
+        return
+    if wish.restoring is not None and observed.record.restoring != wish.restoring:
+        raise Conflict(
+            f"instance {observed.name} exists, so nothing can be restored into it",
+            hint=f"cspace down {observed.name}, or restore under another name with --as",
+        )
+    if wish.branch not in (None, observed.record.branch):
+        raise UsageError(
+            f"instance {observed.name} exists and was made on branch {observed.record.branch},"
+            f" not on {wish.branch}",
+            hint=f"switch inside: cspace exec {observed.name} -- git switch {wish.branch}",
+        )
+
+
+def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
+    match step.action:
+        case Action.PROVE:
+            steps.prove_file_system(host)
+        case Action.IMAGE:
+            steps.ensure_image(host, name)
+        case Action.WORKSPACE:
+            steps.make_workspace(host, name, wish.branch, wish.restoring)
+        case Action.UNPACK:
+            steps.unpack_archive(host, host.observe(name))
+        case Action.MOUNTS:
+            steps.ensure_mounts(host, name)
+        case Action.COMPOSE:
+            steps.write_compose(host, name)
+        case Action.START:
+            steps.start(host, name, recreate=wish.recreate)
+        case _:
+            raise AssertionError(f"{step.action} is not a step of up")
+
+
+def _notices(host: Host, name: str, container: Container) -> tuple[str, ...]:
+    if container.labels.get(labels.SPEC) == steps.render(host, name).digest:
+        return ()
+    return (
+        f"{name} runs with earlier settings or an earlier image; to apply the present ones"
+        f" (the workspace stays, the container starts afresh): cspace up {name} --recreate",
+    )

@@ -1,0 +1,77 @@
+"""Every path that cspace uses, on the host and inside an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+CONTEXT = Path(".cspace/context")
+MEMORY = Path(".cspace/memory")
+CONTEXT_KINDS = ("decisions", "discoveries", "findings")
+
+
+def user_directory(home: Path) -> Path:
+    """Return the directory of one user's instances, settings and secrets."""
+    return home / ".cspace"
+
+
+@dataclass(frozen=True, slots=True)
+class InstancePaths:
+    """What one instance keeps on the host; `state` is removed as a whole by `down`.
+
+    Attributes:
+        state: `~/.cspace/instances/<project-id>/<name>`
+        lock: beside the state directory, since a lock must outlive what it guards.
+    """
+
+    state: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.state.with_name(f".{self.state.name}.lock")
+
+    @property
+    def record(self) -> Path:
+        return self.state / "instance.json"
+
+    @property
+    def compose(self) -> Path:
+        return self.state / "compose.yaml"
+
+    @property
+    def workspace(self) -> Path:
+        return self.state / "workspace"
+
+    @property
+    def claude(self) -> Path:
+        """Mounted as CLAUDE_CONFIG_DIR: a directory, since a mounted file can not be replaced."""
+        return self.state / "claude"
+
+    @property
+    def secrets(self) -> Path:
+        return self.state / "secrets"
+
+
+def project_directory(user: Path, project_id: str) -> Path:
+    """Return the directory that holds the instances of one project."""
+    return user / "instances" / project_id
+
+
+def instance_paths(user: Path, project_id: str, name: str) -> InstancePaths:
+    """Return the paths of one instance. The name must have been checked."""
+    return InstancePaths(project_directory(user, project_id) / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Where things are in an instance's container."""
+
+    workspace: str = "/workspace"
+    claude: str = "/home/dev/.claude"
+    memory: str = "/home/dev/.claude/projects/-workspace/memory"
+    context: str = "/workspace/.cspace/context"
+    secrets: str = "/run/secrets"
+    runtime: str = "/run/cspace"
+
+
+INSIDE = Inside()

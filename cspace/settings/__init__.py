@@ -1,0 +1,1 @@
+"""One frozen Settings from files, environment and flags; each value knows its source."""

@@ -1,0 +1,157 @@
+"""What can be set: every key with its type, its default, and what it takes in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+# Whole words, so that MAX_OUTPUT_TOKENS and TOKENIZERS_PARALLELISM stay usable.
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:TOKEN|APIKEY|CREDENTIALS?|PAT|PASSPHRASE|[A-Z]+_PWD)(?:_|$)"
+    r"|SECRET|PASSWORD|PASSWD|(?:API|ACCESS|PRIVATE)_KEY|_(?:KEY|PASS)$"
+)
+_UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a key takes, in words for a person whose value was something else."""
+
+    words: str
+
+
+def _not_a_secret(name: str) -> str:
+    if _SECRET_NAME.search(name.upper()):
+        raise PydanticCustomError(
+            "cspace_refused",
+            "looks like a secret, and env shows in `docker inspect`",
+            {"hint": f"keep the value in ~/.cspace/secrets/{name} (mode 600) instead"},
+        )
+    return name
+
+
+def _no_firewall_yet(enabled: bool) -> bool:  # noqa: FBT001  pydantic calls it with the value alone
+    if enabled:
+        raise PydanticCustomError(
+            "cspace_refused",
+            "is true, but the egress firewall is not available in this version of cspace",
+            {"hint": "leave it false; `cspace status` shows egress as open"},
+        )
+    return enabled
+
+
+def _absolute(path: Path | None) -> Path | None:
+    if path is not None and not path.is_absolute():
+        raise ValueError(f"{path} is relative")
+    return path
+
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+VariableName = Annotated[
+    str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), AfterValidator(_not_a_secret)
+]
+
+
+class _Group(BaseModel):
+    # Strict: "3000" for a number or 1 for true is a mistake in a file, not a spelling.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Limits(_Group):
+    """What one instance may use of the machine."""
+
+    cpus: Annotated[
+        float | None,
+        Field(gt=0, description="Processors, fractions too. Null sets no limit."),
+        Expected("a number above 0, or null"),
+    ] = None
+    memory: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[1-9][0-9]{0,14}[bkmg]$",
+            description="Memory with its unit: b, k, m or g. Null sets no limit.",
+        ),
+        Expected('a size like "4g", or null'),
+    ] = None
+    pids: Annotated[
+        int | None,
+        Field(ge=1, description="Processes and threads. Null sets no limit."),
+        Expected("a whole number above 0, or null"),
+    ] = 4096
+
+
+class Firewall(_Group):
+    """What an instance may reach."""
+
+    enabled: Annotated[
+        bool,
+        AfterValidator(_no_firewall_yet),
+        Field(description="Let instances reach allowed names only; not available yet."),
+        Expected("false"),
+    ] = False
+
+
+class Settings(_Group):
+    """Settings of cspace: ~/.cspace/config.json, .cspace.json and .cspace.local.json."""
+
+    ports: Annotated[
+        tuple[Port, ...],
+        Field(description="Container ports to publish on 127.0.0.1; the kernel picks the host's."),
+        Expected("a list of whole numbers from 1 to 65535"),
+    ] = ()
+    env: Annotated[
+        Mapping[VariableName, Text],
+        Field(description="Variables of the instance. Secrets go into ~/.cspace/secrets instead."),
+        Expected("an object of variable names with texts"),
+    ] = Field(default_factory=dict)
+    post_create: Annotated[
+        Text,
+        Field(description="A shell command to run in a new instance before it counts as ready."),
+        Expected("a text"),
+    ] = ""
+    limits: Annotated[Limits, Expected("an object")] = Limits()
+    firewall: Annotated[Firewall, Expected("an object")] = Firewall()
+    ca_bundle: Annotated[
+        Path | None,
+        AfterValidator(_absolute),
+        Field(
+            description="CA certificates that image and instances trust; by default those of"
+            " SSL_CERT_FILE. Only the user sets it, never a project's files."
+        ),
+        Expected("the absolute path of a PEM file, or null"),
+    ] = None
+    base_image: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]*$",
+            description="The Debian image that instances build on."
+            " Only the user sets it, never a project's files.",
+        ),
+        Expected("an image's name"),
+    ] = "debian:bookworm-slim"
+    ready_timeout: Annotated[
+        int,
+        Field(ge=1, description="Seconds until a new instance must be ready."),
+        Expected("a whole number of seconds above 0"),
+    ] = 300
+
+
+def iter_keys(model: type[BaseModel] = Settings) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every key, groups too, with what it takes in words."""
+    for name, field in model.model_fields.items():
+        words = next(item.words for item in field.metadata if isinstance(item, Expected))
+        yield (name,), words
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from (((name, *path), inner) for path, inner in iter_keys(field.annotation))
+
+
+def parse_memory(text: str) -> int:
+    """Return the bytes of a size that `limits.memory` accepts."""
+    return int(text[:-1]) * _UNITS[text[-1]]

@@ -1,0 +1,37 @@
+# What Claude Code's configuration should be, from what it is.
+#
+# Input, slurped: .claude.json, settings.json, the workspace's .mcp.json; {} for an absent one.
+# $helper: the command that prints the API key, or "" while there is no such secret; $ours: its name.
+# Output, three lines: the new .claude.json, the new settings.json, each empty when it may stay as it
+# is; how to register the server: "root", "plain", or nothing when it is registered so already.
+
+def entry($arguments): {type: "stdio", command: "cspace", args: $arguments, env: {}};
+def essence: {command, args: (.args // [])};
+
+. as [$state, $settings, $project]
+
+# Claude Code warns when scopes define one name with different arguments, whichever of them it uses:
+# where the project names the server as `cspace init` does, ours must read the same.
+| entry(["context-server", "--root", "/workspace"]) as $root
+| entry(["context-server"]) as $plain
+| (if $project.mcpServers["cspace-context"] | essence == ($plain | essence)
+   then {how: "plain", server: $plain} else {how: "root", server: $root} end) as $wanted
+| ($state.mcpServers["cspace-context"] == $wanted.server) as $registered
+
+| ($state
+   | .hasCompletedOnboarding = true
+   | .projects["/workspace"].hasTrustDialogAccepted = true
+   | if $registered then . else del(.mcpServers["cspace-context"]) end) as $new_state
+
+# The server that runs is the registered one: a branch that changes .mcp.json can not replace it, and
+# nobody is asked to approve a second one. The bypass mode's warning says what an instance is.
+| ($settings
+   | .disabledMcpjsonServers = ((.disabledMcpjsonServers // []) - ["cspace-context"] + ["cspace-context"])
+   | if has("skipDangerousModePermissionPrompt") then . else .skipDangerousModePermissionPrompt = true end
+   | if $helper != "" and (has("apiKeyHelper") | not) then .apiKeyHelper = $helper
+     elif $helper == "" and .apiKeyHelper == $ours then del(.apiKeyHelper)
+     else . end) as $new_settings
+
+| (if $new_state == $state then "" else $new_state | tojson end),
+  (if $new_settings == $settings then "" else $new_settings | tojson end),
+  (if $registered then "" else $wanted.how end)
