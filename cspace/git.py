@@ -6,7 +6,7 @@ No function here is ever pointed at a workspace: its configuration is an agent's
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from cspace import proc
@@ -109,3 +109,110 @@ def is_branch_name(repository: Path, name: str) -> bool:
 def object_format(repository: Path) -> str:
     """Return the hash that the repository names its objects by: sha1 or sha256."""
     return git(repository, "rev-parse", "--show-object-format").text
+
+
+# What an archive brings is checked as strictly as git can, but for defects that real histories
+# have and that nobody can use against the host.
+_HARMLESS = (
+    *("badDateOverflow", "badEmail", "badTimezone", "missingEmail", "missingNameBeforeEmail"),
+    *("missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "nulInCommit"),
+    *("zeroPaddedDate", "zeroPaddedFilemode"),
+)
+# Replacement refs are views for people; an archive holds what really is there.
+_AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1"}
+
+
+def fetch_bundle(repository: Path, bundle: Path, refspec: str) -> None:
+    """Fetch refs and objects out of a bundle: all refs or none, every object checked.
+
+    Raises:
+        CommandFailed: an object is broken or dangerous, one is missing, or a ref is taken.
+    """
+    settings = ["fetch.fsckObjects=true", "transfer.fsckObjects=true", "core.bigFileThreshold=1m"]
+    settings += [f"fetch.fsck.{one}=warn" for one in _HARMLESS]
+    settings += ["protocol.file.allow=always", "gc.auto=0", "fetch.writeCommitGraph=false"]
+    git(
+        repository, *(word for one in settings for word in ("-c", one)),
+        "fetch", "--quiet", "--atomic", "--no-tags", "--no-prune", "--no-write-fetch-head",
+        "--no-auto-maintenance", "--no-recurse-submodules", "--no-show-forced-updates",
+        bundle, refspec, env=_AS_STORED,
+    )  # fmt: skip
+
+
+def create_bundle(
+    repository: Path, bundle: Path, pattern: str, without: Collection[str] = ()
+) -> None:
+    """Write a bundle of the refs that match pattern, without what these commits reach."""
+    here = object_sizes(repository, without)
+    git(
+        repository, "bundle", "create", "--quiet", bundle, f"--glob={pattern}", "--stdin",
+        stdin="".join(f"^{one}\n" for one in here).encode(), env=_AS_STORED,
+    )  # fmt: skip
+
+
+def list_tips(repository: Path) -> tuple[str, ...]:
+    """Return the commits of all refs and of HEAD."""
+    listed = git(repository, "rev-list", "--no-walk=unsorted", "--all", env=_AS_STORED)
+    return tuple(listed.text.split())
+
+
+def list_cuts(repository: Path) -> tuple[str, ...]:
+    """Return the commits at which a shallow repository's history is cut; none for a whole one."""
+    where = git(repository, "rev-parse", "--path-format=absolute", "--git-path", "shallow")
+    path = Path(where.text)
+    return tuple(path.read_text(encoding="ascii").split()) if path.is_file() else ()
+
+
+def list_refs(repository: Path, pattern: str) -> dict[str, str]:
+    """Return the refs that match pattern, or are below it, with their objects."""
+    listed = git(repository, "for-each-ref", "--format=%(objectname) %(refname)", pattern)
+    pairs = (line.partition(" ") for line in listed.text.splitlines())
+    return {name: one for one, _, name in pairs}
+
+
+def create_refs(repository: Path, refs: Mapping[str, str]) -> None:
+    """Create refs, all or none; raises CommandFailed when one exists or its object does not."""
+    _update_refs(repository, (f"create {name}\0{one}\0" for name, one in refs.items()))
+
+
+def delete_refs(repository: Path, refs: Iterable[str]) -> None:
+    """Delete refs, all or none; one that is gone already is no error."""
+    _update_refs(repository, (f"delete {name}\0\0" for name in refs))
+
+
+def _update_refs(repository: Path, lines: Iterable[str]) -> None:
+    git(repository, "update-ref", "--stdin", "-z", stdin="".join(lines).encode())
+
+
+def object_sizes(repository: Path, ids: Iterable[str]) -> dict[str, int]:
+    """Return the size in bytes of each object that exists."""
+    asked = "".join(f"{one}\n" for one in ids).encode("ascii")
+    answer = git(
+        repository, "cat-file", "--batch-check", "--buffer", stdin=asked, env=_AS_STORED
+    ).text
+    words = (line.split(" ") for line in answer.splitlines())
+    return {found[0]: int(found[2]) for found in words if len(found) == 3}
+
+
+def tree_blobs(repository: Path, commit: str) -> set[str]:
+    """Return the blobs of a commit's tree."""
+    listed = git(repository, "ls-tree", "-r", "-z", commit, env=_AS_STORED).text.split("\0")
+    words = (line.partition("\t")[0].split(" ") for line in listed if line)
+    return {found[2] for found in words if found[1] == "blob"}
+
+
+def read_file(repository: Path, commit: str, path: str) -> bytes:
+    """Return the bytes of a file in a commit."""
+    return git(repository, "cat-file", "blob", f"{commit}:{path}", env=_AS_STORED).stdout
+
+
+def check_connected(repository: Path, prefix: str) -> None:
+    """Walk from the refs below prefix to what other refs reach.
+
+    Raises:
+        CommandFailed: an object on the way is missing.
+    """
+    git(
+        repository, "rev-list", "--objects", "--quiet", f"--glob={prefix}/*",
+        "--not", f"--exclude={prefix}/*", "--all", env=_AS_STORED,
+    )  # fmt: skip

@@ -32,7 +32,7 @@ class Result:
         return os.fsdecode(self.stdout).rstrip("\n")
 
 
-def run(  # noqa: PLR0913  every option is one that subprocess has too
+def run(
     *argv: str | Path,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
@@ -97,6 +97,40 @@ def stream(
             on_line(line)
     if process.returncode:
         raise failure(words, process.returncode, "\n".join(tail))
+
+
+@contextlib.contextmanager
+def talk(
+    *argv: str | Path, env: Mapping[str, str], stdin: IO[bytes] | int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program and hand over its pipes, for input or output too large to hold in memory.
+
+    Args:
+        stdin: a file to read from instead of a pipe.
+
+    Raises:
+        CommandFailed: the program is missing, or ended with another code than 0.
+    """
+    words = tuple(str(word) for word in argv)
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                words, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=said
+            )
+        except OSError as error:
+            raise _not_started(words, None, error) from error
+        # A program that ended early breaks the pipe: its own words are the better reason.
+        with contextlib.suppress(BrokenPipeError), process:
+            try:
+                yield process
+            except BrokenPipeError:
+                pass
+            except BaseException:
+                process.kill()
+                raise
+        said.seek(0)
+        if process.returncode:
+            raise failure(words, process.returncode, os.fsdecode(said.read()))
 
 
 def failure(argv: tuple[str, ...], code: int, output: str) -> CommandFailed:

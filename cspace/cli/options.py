@@ -38,20 +38,15 @@ Sets = Annotated[
 
 
 def parse_flags(assignments: list[str] | None) -> dict[str, object]:
-    """Parse `key=value` pairs; a value is JSON where it parses as such, else a text.
+    """Split `key=value` pairs; the settings read the text as they read a variable's.
 
     Raises:
         UsageError: a pair has no "=".
     """
-    import json  # noqa: PLC0415  only where the option is used
-
     flags: dict[str, object] = {}
     for assignment in assignments or ():
         key, equals, value = assignment.partition("=")
         if not equals:
             raise UsageError(f"--set {assignment!r} is not KEY=VALUE", hint="--set ports=[3000]")
-        try:
-            flags[key] = json.loads(value)
-        except ValueError:
-            flags[key] = value
+        flags[key] = value
     return flags

@@ -65,6 +65,12 @@ def check_author(author: str) -> str:
     return name
 
 
+def signature_of(name: str) -> str:
+    """Return the name of a user or an instance as an author that every check lets pass."""
+    cleaned = re.sub(r"[^\w .+@'()/-]+", "-", name)[:MAX_AUTHOR].strip(" .+@'()/-_")
+    return cleaned or "agent"
+
+
 def check_items(field: str, items: tuple[str, ...]) -> tuple[str, ...]:
     """Return a list of short texts."""
     if len(items) > MAX_ITEMS:

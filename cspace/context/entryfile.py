@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from collections.abc import Mapping
 
@@ -90,7 +91,7 @@ def parse_updates(section: str) -> tuple[Update, ...]:
     """Read a finding's history; a block whose time is no time is not one."""
     found = list(_UPDATE.finditer(section))
     updates = []
-    for heading, following in zip(found, [*found[1:], None], strict=True):
+    for heading, following in itertools.zip_longest(found, found[1:]):
         start, end = heading.end(), len(section)
         if following is not None:
             crlf = heading[0].endswith("\r\n")

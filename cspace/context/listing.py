@@ -67,10 +67,14 @@ class _Reading:
     store: ContextStore
     skipped: list[Skipped] = field(default_factory=list)
 
-    def load(self, kind: Kind, stems: tuple[str, ...]) -> Iterator[Entry]:
+    def load(
+        self, kind: Kind, stems: tuple[str, ...], accept: Callable[[Info], bool] | None
+    ) -> Iterator[Entry]:
         for stem in stems:
             try:
-                yield self.store.load_entry(kind, stem)
+                entry = self.store.load_entry(kind, stem)
+                if accept is None or accept(entry.info):
+                    yield entry
             except NotFound:
                 continue  # removed since the directory was read
             except CspaceError as error:
@@ -123,25 +127,21 @@ def newest(
     with its day.
     """
     stems = store.folder(kind).list_stems()
-    if kind is Kind.FINDING and not period.is_open:
-        # An old finding may have a new update.
+    if not period.is_open:
         accept = _both(accept, period.covers)
-    elif not period.is_open:
-        accept = _both(accept, period.covers)
-        stems = tuple(stem for stem in stems if _may_be_in(period, stem))
+        if kind is not Kind.FINDING:  # an old finding may have a new update
+            stems = tuple(stem for stem in stems if _may_be_in(period, stem))
     reading = _Reading(store)
-    entries: list[Entry] = []
-    seen = 0
-    for day in _days(stems):
-        if accept is None and len(entries) >= limit:
+    undated, days = _by_day(stems)
+    entries = [*reading.load(kind, undated, accept)]
+    seen = len(undated)
+    for day in days:
+        if accept is None and seen - len(undated) - len(reading.skipped) >= limit:
             break
         seen += len(day)
-        loaded = reading.load(kind, day)
-        entries += sorted((one for one in loaded if not accept or accept(one.info)), key=_newest_first)
-    if accept is not None:
-        entries.sort(key=_newest_first)
-    unseen = len(stems) - seen
-    left_out = max(0, len(entries) - limit) + unseen
+        entries += reading.load(kind, day, accept)
+    entries.sort(key=_newest_first)
+    left_out = max(0, len(entries) - limit) + len(stems) - seen
     return Listing(tuple(entries[:limit]), left_out, tuple(reading.skipped))
 
 
@@ -159,16 +159,13 @@ def _may_be_in(period: Period, stem: str) -> bool:
     )
 
 
-def _days(stems: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Group names by their day, newest first; names without one come first, to be looked at."""
+def _by_day(stems: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the names without a day, and the others grouped by theirs, newest first."""
     days: dict[str, list[str]] = {}
     for stem in stems:
         days.setdefault(entryfile.dated(stem), []).append(stem)
-    undated = days.pop("", [])
-    newest_day = max(days, default="")
-    yield (*undated, *days.pop(newest_day, ()))
-    for day in sorted(days, reverse=True):
-        yield tuple(days[day])
+    undated = tuple(days.pop("", ()))
+    return undated, tuple(tuple(days[day]) for day in sorted(days, reverse=True))
 
 
 def _newest_first(entry: Entry) -> tuple[float, str]:

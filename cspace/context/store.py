@@ -92,7 +92,7 @@ class ContextStore:
         """File a finding, with a first update that says so; errors as for `log_decision`."""
         now = self.clock()
         status = _member(Status, "status", new.status)
-        author = authored.check_author(new.author or self.origin.author)
+        author = self._signed(new.author)
         pairs: tuple[tuple[str, Value], ...] = (
             ("status", status),
             ("category", _member(Category, "category", new.category)),
@@ -118,7 +118,7 @@ class ContextStore:
         """
         stem = slugs.check_slug(slug)
         authored.check_required("note", note)
-        signed = authored.check_author(author or self.origin.author)
+        signed = self._signed(author)
         wanted = _member(Status, "status", status) if status else None
         became: list[str] = []
 
@@ -177,6 +177,11 @@ class ContextStore:
                 f"root {self.root} is not a directory", hint="pass the project's root with --root"
             )
 
+    def _signed(self, author: str = "") -> str:
+        if author:
+            return authored.check_author(author)
+        return authored.signature_of(self.origin.author)
+
     def _parse(self, kind: Kind, stem: str, document: bytes) -> Entry:
         return entryfile.parse_entry(kind, stem, str(self.folder(kind).path_of(stem)), document)
 
@@ -190,7 +195,7 @@ class ContextStore:
         author: str = "",
     ) -> Logged:
         known = (
-            ("author", author or authored.check_author(self.origin.author)),
+            ("author", author or self._signed()),
             ("instance", self.origin.instance),
             ("commit", self.origin.commit()),
         )

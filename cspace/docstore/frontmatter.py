@@ -7,6 +7,7 @@ author wrote, and no YAML tag builds anything.
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -106,7 +107,7 @@ def _load(source: str) -> dict[str, object] | None:
 def _load_by_key(source: str) -> dict[str, object]:
     found: dict[str, object] = {}
     keys = list(_KEY.finditer(source))
-    for key, following in zip(keys, [*keys[1:], None], strict=True):
+    for key, following in itertools.zip_longest(keys, keys[1:]):
         chunk = source[key.start() : following.start() if following else len(source)]
         parsed = _load(chunk)
         found |= parsed if parsed is not None else {key[1]: _written(chunk, key[1]) or ""}

@@ -28,6 +28,7 @@ from cspace.files import Owner
 
 API_TIMEOUT_SECONDS = 60
 STOP_TIMEOUT_SECONDS = 10
+_DOCKER_FAILED = 125
 # An image without content: a container made of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
 
@@ -110,7 +111,8 @@ class DockerEngine:
         words = ["docker", "run", "--rm", "--init", "--network=none", "--pull=never"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
         words += [f"--user={user.uid}:{user.gid}", *(f"--mount={_mount(each)}" for each in mounts)]
-        return proc.run(*words, image, *argv)
+        # From 125 on it is Docker that speaks, not the program.
+        return proc.run(*words, image, *argv, ok=tuple(range(_DOCKER_FAILED)))
 
     def check_composition(self, composition: Composition) -> None:
         proc.run(*_compose(composition), "config", "--quiet")
@@ -150,8 +152,11 @@ class DockerEngine:
 
 
 def _context_host() -> str | None:
-    context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT") or None)
-    return context.Host if context is not None else None
+    name = os.environ.get("DOCKER_CONTEXT") or None
+    context: Any = ContextAPI.get_context(name)
+    if context is None:
+        raise EngineUnavailable(f"DOCKER_CONTEXT {name!r} does not exist", hint="docker context ls")
+    return str(context.Host)
 
 
 @contextlib.contextmanager

@@ -96,7 +96,10 @@ class Engine(Protocol):
     def run_once(
         self, image: str, argv: Sequence[str], mounts: Sequence[Mount], user: Owner
     ) -> Result:
-        """Run a program in a throw-away container without network, secrets or privileges."""
+        """Run a program in a throw-away container without network, secrets or privileges.
+
+        Every exit code of the program is an answer; CommandFailed is Docker's own refusal.
+        """
 
     def check_composition(self, composition: Composition) -> None:
         """Have Compose validate a file without touching the engine."""

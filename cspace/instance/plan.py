@@ -32,17 +32,23 @@ class Step:
     cause: str
 
 
-def plan_up(observed: Observed, *, has_image: bool, recreate: bool) -> tuple[Step, ...]:
+def plan_up(
+    observed: Observed, *, has_image: bool, recreate: bool = False, restoring: bool = False
+) -> tuple[Step, ...]:
     """Plan what brings an instance up; empty when it runs already.
 
     A container that exists is started as it is: only `recreate` makes it anew.
+
+    Args:
+        restoring: a new workspace is to be filled from an archive.
     """
     if observed.status is Status.RUNNING and not recreate:
         return ()
     steps = [Step(Action.PROVE, "the engine must see the directories that are mounted")]
     makes_container = observed.container is None or recreate
     whole = observed.record is not None and observed.has_workspace
-    restoring = observed.record is not None and observed.record.restoring is not None
+    if observed.record is not None:
+        restoring = observed.record.restoring is not None or (restoring and not whole)
     if not has_image and (makes_container or restoring):
         steps.append(Step(Action.IMAGE, "no image with this content exists"))
     if not whole:

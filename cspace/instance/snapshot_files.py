@@ -1,4 +1,4 @@
-"""The bytes of a workspace's files: named by hash, written into a scratch repository in one pass."""
+"""The bytes of a workspace: named by hash, written into a scratch repository in one pass."""
 
 from __future__ import annotations
 

@@ -100,7 +100,11 @@ def pack(workspace: Path, output: Path, request: Request) -> Manifest:
 
 def _unreadable(workspace: Path, error: OSError) -> CspaceError:
     name = error.filename
-    raw = name if isinstance(name, bytes) else str(name or workspace).encode("utf-8", "surrogateescape")
+    raw = (
+        name
+        if isinstance(name, bytes)
+        else str(name or workspace).encode("utf-8", "surrogateescape")
+    )
     return CspaceError(
         f"{show(raw)} can not be packed: {error.strerror}",
         hint=f"make it readable, or remove it, then try again: ls -ld {show(raw)}",
@@ -123,7 +127,9 @@ class _Packing:
         """Walk the workspace, decide what comes along, and name its bytes."""
         self.tree = walk(self.workspace)
         paths = sorted(self.tree.repositories)
-        numbers = {path: number for number, path in enumerate((p for p in paths if p != b".git"), 1)}
+        numbers = {
+            path: number for number, path in enumerate((p for p in paths if p != b".git"), 1)
+        }
         for path in paths:
             number = numbers.get(path, 0)
             self.followed[path] = Repository(number, path, Carried.OBJECTS)
@@ -138,7 +144,9 @@ class _Packing:
 
     def _find_damage(self) -> None:
         for path in self.tree.damaged:
-            self._report(path, "it is no git repository: HEAD, refs or objects is missing or damaged")
+            self._report(
+                path, "it is no git repository: HEAD, refs or objects is missing or damaged"
+            )
         if b".git" not in (*self.tree.repositories, *self.tree.damaged):
             self.problems.append(Problem(b".git", "the workspace has no repository"))
 
@@ -177,7 +185,9 @@ class _Packing:
         if why is not None:
             return why
         # One scratch repository can be cut in one way only: the workspace's own.
-        if repository.number and (cut or self.request.shallow or repository_of.read_shallow(directory)):
+        if repository.number and (
+            cut or self.request.shallow or repository_of.read_shallow(directory)
+        ):
             return "its history or the host's is cut"
         if object_types(scratch, self.request.shallow - cut):
             return "it holds more of a history than the host"
@@ -227,8 +237,8 @@ class _Packing:
         known = tuple(object_types(scratch, self.request.known))
         self._check_cut(scratch, refs, known)
         manifest = self._import(scratch, refs)
-        words = ("bundle", "create", "--quiet", BUNDLE, "--stdin")
-        tips = "".join(f"{line}\n" for line in (f"--glob={PREFIX}*", *(f"^{one}" for one in known)))
+        words = ("bundle", "create", "--quiet", BUNDLE, f"--glob={PREFIX}*", "--stdin")
+        tips = "".join(f"^{one}\n" for one in known)
         try:
             scratch.run(*words, stdin=tips.encode())
         except CommandFailed:
@@ -273,9 +283,7 @@ class _Packing:
             lines = [*refs.ids_of(repository.number), "--not", *known]
             asked = "".join(f"{line}\n" for line in lines).encode()
             try:
-                scratch.run(
-                    "pack-objects", "--revs", "--quiet", "probe", stdin=asked
-                )
+                scratch.run("pack-objects", "--revs", "--quiet", "probe", stdin=asked)
             except CommandFailed as error:
                 raise _Unfollowed(path, repository_of.reason(error)) from error
 

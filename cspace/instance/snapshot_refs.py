@@ -77,7 +77,7 @@ def _named(number: int, found: dict[bytes, str], types: dict[str, str]) -> dict[
     """Choose the refs that keep their own name; a file can not be in a file's place."""
     named: dict[str, str] = {}
     for name in sorted(found):
-        if name.startswith(_FOLDED) and types[found[name]] == "commit" or not ref_fits(name):
+        if (name.startswith(_FOLDED) and types[found[name]] == "commit") or not ref_fits(name):
             continue
         ref = f"{number}/{name.decode('utf-8')}"
         parts = ref.split("/")

@@ -98,7 +98,7 @@ def _is_read(name: bytes) -> bool:
 def _read(path: bytes) -> bytes:
     # HEAD as a link to a ref is git's oldest form of a symbolic ref.
     if os.path.islink(path):  # noqa: PTH114  names are bytes
-        return b"ref: " + os.readlink(path)
+        return b"ref: " + os.readlink(path)  # noqa: PTH115  names are bytes
     with open(path, "rb") as file:  # noqa: PTH123  names are bytes
         return file.read()
 
@@ -173,7 +173,7 @@ def reason(error: CommandFailed) -> str:
 
 
 def read_exclude(directory: bytes) -> bytes:
-    """Return the ignore patterns of a git directory, a linked worktree's from what it belongs to."""
+    """Return the ignore patterns of a git directory or of what a linked worktree belongs to."""
     common = directory
     with contextlib.suppress(FileNotFoundError):
         common = os.path.join(directory, _read(directory + b"/commondir").strip())  # noqa: PTH118

@@ -84,7 +84,8 @@ def _add(tree: Tree, path: bytes, found: os.DirEntry[bytes]) -> None:
     if reason is not None:
         tree.specials.append(LeftOut(path, 0, reason))
         return
-    target = os.readlink(found.path) if stat.S_ISLNK(status.st_mode) else b""
+    link = stat.S_ISLNK(status.st_mode)
+    target = os.readlink(found.path) if link else b""  # noqa: PTH115  names are bytes
     tree.entries.append(_entry(path, status, target))
 
 
@@ -115,7 +116,9 @@ def _classify(
     if whole:
         # To git these are plain files of the work tree around them, and may be tracked as such.
         tree.guarded.append(path)
-    elif (parts[-1] == b".git" and children) or (ours and {b"objects", b"config"} <= children.keys()):
+    elif (parts[-1] == b".git" and children) or (
+        ours and {b"objects", b"config"} <= children.keys()
+    ):
         tree.damaged.append(path)
     return b""
 

@@ -92,7 +92,9 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
     """
     partial = workspace.with_name(f"{workspace.name}.partial")
     remove_tree(partial)
-    files.ensure_directory(partial, owner=owner)
+    files.ensure_directory(partial.parent, owner=owner)
+    # Ours until it is whole: git refuses to work in a directory of another user.
+    partial.mkdir()
     try:
         clone = _clone(project, start, partial)
         _copy_included(project.worktree, partial)

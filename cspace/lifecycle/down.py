@@ -91,7 +91,7 @@ def _apply(host: Host, name: str, step: Step) -> str | None:
         case Action.IMAGE:
             steps.ensure_image(host, name)
         case Action.ARCHIVE:
-            return steps.archive_work(host, host.observe(name))
+            return steps.archive_work(host, name)
         case Action.CONTAINERS:
             host.engine.remove_all(labels.of_instance(host.project.id, name))
         case Action.STATE:

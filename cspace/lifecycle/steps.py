@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import secrets as random
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from cspace import assets, files
 from cspace.engine.model import Build, Composition
-from cspace.errors import CommandFailed, CspaceError
+from cspace.errors import CommandFailed, CspaceError, NotFound
 from cspace.instance import archive, image, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
@@ -79,11 +78,21 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
             )
             save_record(paths.record, record, host.owner)
     except BaseException:
-        # A failed first try leaves nothing; a directory that held more than our record stays.
-        with contextlib.suppress(OSError):
+        if not paths.workspace.exists():
             paths.record.unlink(missing_ok=True)
-            paths.state.rmdir()
         raise
+
+
+def archive_work(host: Host, name: str) -> str:
+    """Archive a workspace that nothing writes to; return what `cspace restore` calls the archive.
+
+    Raises:
+        CspaceError: the archive would not be complete.
+    """
+    made = archive.archive_workspace(
+        host.project.root, _place(host, name), _isolated(host), host.now
+    )
+    return made.stamp
 
 
 def unpack_archive(host: Host, observed: Observed) -> None:
@@ -91,9 +100,39 @@ def unpack_archive(host: Host, observed: Observed) -> None:
     record = observed.record
     if record is None or record.restoring is None:
         return
-    paths = host.paths(observed.name)
-    archive.restore_workspace(host, record, paths)
-    save_record(paths.record, replace(record, restoring=None), host.owner)
+    found = find_archive(host, record.restoring)
+    place, isolated = _place(host, observed.name), _isolated(host)
+    archive.restore_workspace(host.project.root, found, place, isolated, known=record.known)
+    save_record(host.paths(observed.name).record, replace(record, restoring=None), host.owner)
+
+
+def find_archive(host: Host, reference: str) -> archive.Archive:
+    """Find an archive by `<name>/<stamp>`, or the newest by `<name>`.
+
+    Raises:
+        NotFound: there is none.
+    """
+    name, _, stamp = reference.partition("/")
+    found = [
+        each
+        for each in archive.list_archives(host.project.root, name)
+        if not stamp or each.stamp == stamp
+    ]
+    if not found:
+        raise NotFound(
+            f"there is no archive {reference!r} in this project",
+            hint="git for-each-ref refs/cspace/archive shows what there is",
+        )
+    return found[-1]
+
+
+def _place(host: Host, name: str) -> archive.Place:
+    paths = host.paths(name)
+    return archive.Place(name, paths.workspace, paths.state, host.owner)
+
+
+def _isolated(host: Host) -> archive.Isolated:
+    return lambda argv, mounts: host.engine.run_once(host.image.tag, argv, mounts, host.owner)
 
 
 def ensure_mounts(host: Host, name: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,7 +90,13 @@ def plan(host: Host, name: str, wish: Wish) -> Planned:
     observed = host.observe(check_name(name))
     _check(observed, wish)
     has_image = host.engine.has_image(host.image.tag)
-    return Planned(name, plan_up(observed, has_image=has_image, recreate=wish.recreate))
+    planned = plan_up(
+        observed,
+        has_image=has_image,
+        recreate=wish.recreate,
+        restoring=wish.restoring is not None,
+    )
+    return Planned(name, planned)
 
 
 def up(host: Host, name: str, wish: Wish) -> Ready:
@@ -98,7 +106,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         CspaceError: a step failed; what stands then is taken up by the next `up`.
     """
     started = time.monotonic()
-    with host.locked(check_name(name)):
+    with host.locked(check_name(name)), _forgotten_if_empty(host, name):
         planned = plan(host, name, wish)
         for step in planned.steps:
             with host.phase(name, step.action, step.cause):
@@ -118,6 +126,17 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         notices=_notices(host, name, observed.container),
         seconds=time.monotonic() - started,
     )
+
+
+@contextlib.contextmanager
+def _forgotten_if_empty(host: Host, name: str) -> Iterator[None]:
+    """Let a failure before the workspace leave nothing: a claimed name is free again."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            host.paths(name).state.rmdir()
+        raise
 
 
 def start(host: Host, name: str) -> Ready:

@@ -36,7 +36,7 @@ class Layer:
     """What one source sets, checked; keys that it does not set are absent.
 
     Attributes:
-        source: the file's path, the variable's name, or the flag.
+        source: the file's path, the variable's name, or `--set <key>`.
         of_project: it lies in the repository, which may be somebody else's.
     """
 
@@ -81,7 +81,7 @@ def read_environment(environ: Mapping[str, str]) -> Iterator[Layer]:
         path = ("env", name) if group == f"{PREFIX}ENV" and name else known.get(variable)
         if path is None:
             raise unknown_key("environment", variable, known)
-        yield Layer(variable, _parse_variable(variable, path, environ[variable]))
+        yield Layer(variable, _parse_text(variable, path, environ[variable]))
 
 
 def read_certificates(environ: Mapping[str, str]) -> Iterator[Layer]:
@@ -92,11 +92,13 @@ def read_certificates(environ: Mapping[str, str]) -> Iterator[Layer]:
 
 
 def read_flags(flags: Mapping[str, object]) -> Iterator[Layer]:
-    """Read {"limits.cpus": 2}; None is a flag that was not given."""
+    """Read {"limits.cpus": 2}, or {"limits.cpus": "2"} as `--set limits.cpus=2` gives it."""
     for key, value in flags.items():
-        if value is not None:
-            source = f"--{key.replace('.', '-').replace('_', '-')}"
-            yield Layer(source, _check(source, tuple(key.split(".", 1)), value))
+        source, path = f"--set {key}", tuple(key.split(".", 1))
+        if isinstance(value, str):
+            yield Layer(source, _parse_text(source, path, value))
+        else:
+            yield Layer(source, _check(source, path, value))
 
 
 def _read(descriptor: int, path: Path) -> bytes:
@@ -123,17 +125,17 @@ def _check(source: str, path: tuple[str, ...], value: object) -> dict[str, Any]:
     return _parse(source, json.dumps(value, default=str))
 
 
-def _parse_variable(variable: str, path: tuple[str, ...], text: str) -> dict[str, Any]:
-    """Take a variable as text where the key takes text, and as JSON everywhere else."""
+def _parse_text(source: str, path: tuple[str, ...], text: str) -> dict[str, Any]:
+    """Take a value as text where its key takes text, and as JSON everywhere else."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise UsageError(f"{variable}: {'.'.join(path)} is not UTF-8 text") from error
+        raise UsageError(f"{source}: {'.'.join(path)} is not UTF-8 text") from error
     try:
-        return _check(variable, path, text)
+        return _check(source, path, text)
     except UsageError:
         try:
             value = from_json(data)
         except ValueError:
             value = text
-        return _check(variable, path, value)
+        return _check(source, path, value)

@@ -26,8 +26,8 @@ class Loaded:
     """The settings in force.
 
     Attributes:
-        sources: dotted key -> "default", a file's path, a variable's name or a flag. Lists are one
-            key; objects are one key for each of their members.
+        sources: dotted key -> "default", a file's path, a variable's name or `--set <key>`. Lists
+            are one key; objects are one key for each of their members.
     """
 
     settings: Settings
@@ -55,7 +55,7 @@ def load_settings(
     Args:
         root: the project's root; None outside of any project.
         home: the user's home directory, which holds `.cspace/config.json`.
-        flags: dotted key -> value; None is a flag that was not given.
+        flags: dotted key -> value, a text as in a variable or what JSON can hold; None is null.
 
     Raises:
         UsageError: a source can not be read, has an unknown key or a wrong value, or is a project's

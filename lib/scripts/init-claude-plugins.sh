@@ -46,8 +46,8 @@ if ! answer=$(compute <(read_json "$project") 2>/dev/null); then
 fi
 mapfile -t lines <<<"$answer"
 
-[[ -z ${lines[0]} ]] || replace "$state" "${lines[0]}"
-[[ -z ${lines[1]} ]] || replace "$settings" "${lines[1]}"
+[[ -z ${lines[0]:-} ]] || replace "$state" "${lines[0]}"
+[[ -z ${lines[1]:-} ]] || replace "$settings" "${lines[1]}"
 case ${lines[2]:-} in
     root) claude mcp add --scope user cspace-context -- cspace context-server --root /workspace ;;
     plain) claude mcp add --scope user cspace-context -- cspace context-server ;;

@@ -1,0 +1,60 @@
+# Everything between a fresh Debian or Ubuntu machine and a running test suite.
+
+BIN := .venv/bin
+SHELL_SCRIPTS := $(wildcard lib/*/*.sh) .ci/run
+
+# What a quick run leaves out; tests/conftest.py says what the markers mean.
+QUICK := not docker and not e2e and not soak
+ENGINE := (docker or e2e) and not soak
+
+.PHONY: help venv engine base demo check lint quick test engine-tests soak bench wheel clean
+.DEFAULT_GOAL := help
+
+help: ## List these targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+
+venv: .venv/ready ## Create .venv with cspace and its development tools
+
+.venv/ready: pyproject.toml
+	@lib/bootstrap/venv.sh
+
+engine: ## Install and start a Docker Engine where none answers
+	@lib/bootstrap/engine.sh
+
+base: engine ## Pull or build the image that every instance starts from
+	@lib/bootstrap/base-image.sh
+
+demo: base venv ## Two instances in a sample repository, sharing one decision
+	@lib/bootstrap/demo.sh
+
+check: lint quick ## Format, lint, types, layers, shellcheck, tests without Docker
+
+test: quick engine-tests ## Every kind of test, with reduced counts
+
+lint: .venv/ready
+	@bash -c '. lib/bootstrap/apt.sh && ensure_commands shellcheck shellcheck' tools
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	shellcheck --external-sources $(SHELL_SCRIPTS)
+
+# A prerequisite of check and of test: `make check test` runs it once.
+quick: .venv/ready
+	$(BIN)/python -m pytest -m "$(QUICK)"
+
+engine-tests: base .venv/ready
+	$(BIN)/python -m pytest -m "$(ENGINE)"
+
+soak: base .venv/ready ## Every test with its full counts (hours)
+	CSPACE_SOAK=1 $(BIN)/python -m pytest -m ""
+
+bench: base .venv/ready ## Measure what the README claims
+	$(BIN)/python bench/cli.py
+	$(BIN)/python bench/up.py
+
+wheel: .venv/ready ## Build the wheel into dist/
+	$(BIN)/python -m build --wheel --no-isolation
+
+clean: ## Remove what these targets made in this directory
+	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,65 @@
+"""`cspace context-server`: the context of one project for models, over stdio."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cspace import git
+from cspace.errors import CspaceError
+from cspace.owner import find_owner
+
+if TYPE_CHECKING:  # the store loads YAML, which only this command should pay for
+    from cspace.context.store import ContextStore
+
+
+def context_server(
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            help="The project's directory; $CLAUDE_PROJECT_DIR or the current one by default."
+        ),
+    ] = None,
+) -> None:
+    """Serve the project's context to a model over stdin and stdout, until stdin ends."""
+    store = open_store(root or Path(os.environ.get("CLAUDE_PROJECT_DIR") or "."))
+    # mcp costs half a second, which no other command should pay.
+    from cspace.mcp import context_server as server  # noqa: PLC0415
+
+    server.build(store).run("stdio")
+
+
+def open_store(root: Path) -> ContextStore:
+    """Return the store of a project, signing with the instance's or the user's name.
+
+    Raises:
+        NotFound: root is not a directory.
+    """
+    from cspace.context.records import Origin  # noqa: PLC0415  as above
+    from cspace.context.store import ContextStore  # noqa: PLC0415
+
+    root = root.absolute()
+    user = _user() or Origin().author
+    instance = os.environ.get("CSPACE_INSTANCE") or None
+    origin = Origin(instance or user, instance, lambda: _head(root))
+    store = ContextStore(root, origin, find_owner())
+    store.check_root()
+    return store
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a uid without an account
+        return None
+
+
+def _head(root: Path) -> str | None:
+    try:
+        return git.resolve(root, "HEAD")
+    except CspaceError:  # no git here: the record does without
+        return None

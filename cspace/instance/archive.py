@@ -1,0 +1,246 @@
+"""Keeps the work of a workspace in the host's repository, below `refs/cspace/archive`.
+
+The host never opens the workspace: a throw-away container reads it into a bundle and writes it
+from one. Commit notes of a workspace are among the archived refs, `0/refs/notes/…`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from cspace import files, git, proc
+from cspace.engine.model import Mount
+from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound
+from cspace.files import Owner
+from cspace.instance.snapshot_manifest import Manifest, parse_manifest
+
+ROOT = "refs/cspace/archive"
+_STAMP = "%Y%m%dT%H%M%SZ"
+_PROGRAM = ("python3", "-m", "cspace.instance.snapshot")
+_WORKSPACE, _EXCHANGE, _BUNDLE, _HOST = "/workspace", "/exchange", "archive.bundle", "host"
+_ERRORS: dict[int, type[CspaceError]] = {3: NotFound, 4: Conflict, 5: CommandFailed}
+
+Clock = Callable[[], datetime]
+
+
+class Isolated(Protocol):
+    """Runs a program of our image in a throw-away container without network and secrets."""
+
+    def __call__(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
+        """Run argv as the container's user; every exit code is an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """One archive: whose, when, and the commit of its snapshot.
+
+    Attributes:
+        stamp: UTC time as `20260414T103000Z`, with `-2` and on for more in one second.
+    """
+
+    name: str
+    stamp: str
+    commit: str
+
+    @property
+    def ref(self) -> str:
+        """The prefix that its refs are below."""
+        return f"{ROOT}/{self.name}/{self.stamp}"
+
+    @property
+    def time(self) -> datetime:
+        """When it was made."""
+        return datetime.strptime(self.stamp.partition("-")[0], _STAMP).replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An instance's workspace on the host, and where files are exchanged with its container.
+
+    Attributes:
+        exchange: a directory of the host's in which a temporary one is made.
+    """
+
+    name: str
+    workspace: Path
+    exchange: Path
+    owner: Owner
+
+
+def archive_workspace(
+    repository: Path, place: Place, isolated: Isolated, now: Clock, *, accept_broken: bool = False
+) -> Archive:
+    """Archive all work of a workspace that nothing writes to meanwhile, and read it back.
+
+    Args:
+        repository: the project's worktree that the instance was made from.
+        accept_broken: go on where a repository below the workspace is broken.
+
+    Raises:
+        CspaceError: the archive would not be complete; the repository has no new ref.
+    """
+    options = ("--accept-broken",) if accept_broken else ()
+    with _exchange(place) as exchange:
+        _pack(repository, place, isolated, exchange, (*options, f"--at={int(now().timestamp())}"))
+        try:
+            archive = _fetch(repository, place.name, exchange / _BUNDLE, now())
+        except CommandFailed:
+            # A history that the host refuses is still work: it comes along, but only as files,
+            # which git on the host never takes for objects.
+            options = (*options, "--opaque", f"--at={int(now().timestamp())}")
+            _pack(repository, place, isolated, exchange, options)
+            archive = _fetch(repository, place.name, exchange / _BUNDLE, now())
+    try:
+        _complete(repository, archive)
+        check_archive(repository, archive)
+    except BaseException:
+        remove_archive(repository, archive)
+        raise
+    return archive
+
+
+def _pack(
+    repository: Path, place: Place, isolated: Isolated, exchange: Path, options: tuple[str, ...]
+) -> None:
+    known = "".join(f"known {one}\n" for one in git.list_tips(repository))
+    cuts = "".join(f"shallow {one}\n" for one in git.list_cuts(repository))
+    files.write_atomic(exchange / _HOST, known + cuts, owner=place.owner)
+    argv = (
+        *_PROGRAM, "pack", "--workspace", _WORKSPACE, "--output", _EXCHANGE,
+        "--host", f"{_EXCHANGE}/{_HOST}", "--object-format", git.object_format(repository),
+        *options,
+    )  # fmt: skip
+    mounts = (Mount(place.workspace, _WORKSPACE, read_only=True), Mount(exchange, _EXCHANGE))
+    _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
+
+
+def _fetch(repository: Path, name: str, bundle: Path, now: datetime) -> Archive:
+    first = now.astimezone(UTC).strftime(_STAMP)
+    taken = {archive.stamp for archive in list_archives(repository, name)}
+    stamps = itertools.chain((first,), (f"{first}-{number}" for number in itertools.count(2)))
+    stamp = next(one for one in stamps if one not in taken)
+    # Without a '+': what another archive of this moment has taken is not replaced.
+    git.fetch_bundle(repository, bundle, f"refs/a/*:{ROOT}/{name}/{stamp}/*")
+    return next(one for one in list_archives(repository, name) if one.stamp == stamp)
+
+
+def _complete(repository: Path, archive: Archive) -> None:
+    """Create the refs that no bundle brings, because the host had their commits."""
+    found = git.list_refs(repository, archive.ref)
+    wanted = load_manifest(repository, archive).refs
+    missing = {f"{archive.ref}/{name}": one for name, one in wanted}
+    git.create_refs(repository, {k: v for k, v in missing.items() if k not in found})
+
+
+def check_archive(repository: Path, archive: Archive) -> Manifest:
+    """Read an archive back: its refs, the bytes of every file, and all that its commits reach.
+
+    Raises:
+        CspaceError: something is missing.
+    """
+    manifest = load_manifest(repository, archive)
+    found = git.list_refs(repository, archive.ref)
+    for name, one in manifest.refs:
+        if found.get(f"{archive.ref}/{name}") != one:
+            raise CspaceError(f"archive {archive.ref} lacks its ref {name}")
+    wanted = {entry.blob: entry.size for entry in manifest.entries if entry.blob}
+    if wanted != git.object_sizes(repository, wanted):
+        raise CspaceError(f"archive {archive.ref} lacks the bytes of a file")
+    held = set[str]().union(
+        *(git.tree_blobs(repository, one) for one in (archive.commit, *manifest.shared))
+    )
+    if wanted.keys() - held:
+        raise CspaceError(f"archive {archive.ref} does not keep the bytes of a file alive")
+    git.check_connected(repository, archive.ref)
+    return manifest
+
+
+def list_archives(repository: Path, name: str | None = None) -> tuple[Archive, ...]:
+    """List the archives of one instance or of all, by name and then oldest first."""
+    refs = git.list_refs(repository, f"{ROOT}/{name or '*'}/*/snapshot")
+    parts = ((ref.removeprefix(f"{ROOT}/").split("/"), commit) for ref, commit in refs.items())
+    archives = [Archive(words[0], words[1], commit) for words, commit in parts]
+    return tuple(sorted(archives, key=lambda one: (one.name, one.time, len(one.stamp), one.stamp)))
+
+
+def load_manifest(repository: Path, archive: Archive) -> Manifest:
+    """Return what an archive holds."""
+    return parse_manifest(git.read_file(repository, archive.commit, "manifest.json"))
+
+
+def remove_archive(repository: Path, archive: Archive) -> None:
+    """Delete an archive's refs; git's own garbage collection takes its objects later."""
+    git.delete_refs(repository, git.list_refs(repository, archive.ref))
+
+
+def make_bundle(
+    repository: Path, archive: Archive, destination: Path, known: Collection[str] = ()
+) -> None:
+    """Write an archive into a bundle.
+
+    Args:
+        known: commits that the workspace has to which it is restored.
+    """
+    git.create_bundle(repository, destination, f"{archive.ref}/*", known)
+
+
+def restore_workspace(
+    repository: Path,
+    archive: Archive,
+    place: Place,
+    isolated: Isolated,
+    *,
+    known: Collection[str] = (),
+) -> None:
+    """Make a workspace what an archive holds; killed in between, the same call completes it.
+
+    Args:
+        place: a workspace that is empty or a fresh clone: what it holds otherwise is removed.
+        known: the commits that it was cloned with.
+
+    Raises:
+        CspaceError: it could not be written.
+    """
+    with _exchange(place) as exchange:
+        make_bundle(repository, archive, exchange / _BUNDLE, known)
+        files.give(exchange / _BUNDLE, place.owner)
+        argv = (
+            *_PROGRAM, "unpack", "--workspace", _WORKSPACE, "--bundle", f"{_EXCHANGE}/{_BUNDLE}",
+        )  # fmt: skip
+        mounts = (Mount(place.workspace, _WORKSPACE), Mount(exchange, _EXCHANGE))
+        _run(isolated, argv, mounts, f"{archive.ref} can not be restored")
+
+
+@contextmanager
+def _exchange(place: Place) -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="archive-", dir=place.exchange))
+    try:
+        files.give(directory, place.owner)
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _run(isolated: Isolated, argv: tuple[str, ...], mounts: tuple[Mount, ...], failed: str) -> None:
+    """Run the program in its container and raise what it raised there."""
+    result = isolated(argv, mounts)
+    if result.code == 0:
+        return
+    try:
+        answer = json.loads(result.stdout)
+        message, hint = str(answer["message"]), answer["hint"]
+    except (ValueError, TypeError, KeyError) as error:
+        said = result.stderr.decode("utf-8", "replace")
+        raise proc.failure(result.argv, result.code, said) from error
+    raise _ERRORS.get(result.code, CspaceError)(
+        f"{failed}: {message}", hint=hint if isinstance(hint, str) else None
+    )

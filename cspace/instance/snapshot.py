@@ -1,0 +1,79 @@
+"""Packs and unpacks a workspace inside a container of ours: `python -m cspace.instance.snapshot`.
+
+The one line on stdout is JSON: `{}`, or `message` and `hint` of the error whose exit code it ended
+with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cspace.errors import CspaceError
+from cspace.instance.snapshot_pack import IGNORED_EACH, IGNORED_TOTAL, Request, pack
+from cspace.instance.snapshot_unpack import unpack
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    arguments = _parser().parse_args(words)
+    answer: dict[str, str | None] = {}
+    code = 0
+    try:
+        arguments.command(arguments)
+    except CspaceError as error:
+        answer, code = {"message": str(error), "hint": error.hint}, error.exit_code
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return code
+
+
+def _pack(arguments: argparse.Namespace) -> None:
+    known, shallow = list(arguments.known), set[str]()
+    if arguments.host is not None:
+        for line in arguments.host.read_text(encoding="ascii").splitlines():
+            word, _, one = line.partition(" ")
+            known.append(one) if word == "known" else shallow.add(one)
+    request = Request(
+        known=tuple(known),
+        shallow=frozenset(shallow),
+        object_format=arguments.object_format,
+        at=arguments.at,
+        opaque=arguments.opaque,
+        accept_broken=arguments.accept_broken,
+        ignored_each=arguments.ignored_each,
+        ignored_total=arguments.ignored_total,
+    )
+    pack(arguments.workspace, arguments.output, request)
+
+
+def _unpack(arguments: argparse.Namespace) -> None:
+    unpack(arguments.workspace, arguments.bundle)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m cspace.instance.snapshot", allow_abbrev=False)
+    commands = parser.add_subparsers(required=True)
+    packing = commands.add_parser("pack", help="write OUTPUT/archive.bundle")
+    packing.set_defaults(command=_pack)
+    packing.add_argument("--workspace", type=Path, required=True)
+    packing.add_argument("--output", type=Path, required=True)
+    packing.add_argument("--host", type=Path, help="lines: known ID, shallow ID")
+    packing.add_argument("--known", nargs="*", default=())
+    packing.add_argument("--object-format", choices=("sha1", "sha256"), default="sha1")
+    packing.add_argument("--at", type=int, default=0, help="seconds since 1970")
+    packing.add_argument("--opaque", action="store_true", help="carry object stores as files")
+    packing.add_argument("--accept-broken", action="store_true", help="carry broken repositories")
+    packing.add_argument("--ignored-each", type=int, default=IGNORED_EACH, help="bytes")
+    packing.add_argument("--ignored-total", type=int, default=IGNORED_TOTAL, help="bytes")
+    unpacking = commands.add_parser("unpack", help="make a workspace what a bundle says")
+    unpacking.set_defaults(command=_unpack)
+    unpacking.add_argument("--workspace", type=Path, required=True)
+    unpacking.add_argument("--bundle", type=Path, required=True)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

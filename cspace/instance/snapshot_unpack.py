@@ -1,0 +1,242 @@
+"""Unpacks a bundle over a workspace. Runs where the workspace's owner runs, never on the host.
+
+Killed at any point, it leaves something that the same call repairs.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from cspace import proc
+from cspace.errors import CommandFailed, CspaceError
+from cspace.files import TEMPORARY_SUFFIX
+from cspace.instance.snapshot_git import Scratch, create_scratch
+from cspace.instance.snapshot_manifest import (
+    Carried,
+    Entry,
+    Kind,
+    Manifest,
+    parse_manifest,
+    show,
+)
+from cspace.instance.snapshot_walk import SHARED, join
+
+_CHUNK = 1 << 20
+_MAIN = b".git"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The start of a bundle: what it needs, what it brings, and where its pack begins."""
+
+    object_format: str
+    needed: tuple[str, ...]
+    refs: dict[str, str]
+    pack: int
+
+
+def unpack(workspace: Path, bundle: Path) -> Manifest:
+    """Make workspace what the archive says: everything else below it is removed.
+
+    Left alone are the shared directories, the objects that are there, and the whole `.git` where
+    the archived workspace had none.
+
+    Raises:
+        CspaceError: a path could not be written, or the bundle lacks objects.
+    """
+    header = read_header(bundle)
+    directory = Path(tempfile.mkdtemp(prefix="unpack-", dir=bundle.parent))
+    try:
+        store = join(workspace, _MAIN + b"/objects")
+        stores = [store] if os.path.isdir(store) else []  # noqa: PTH112  names are bytes
+        scratch = create_scratch(directory, stores, object_format=header.object_format)
+        with bundle.open("rb") as file:
+            os.lseek(file.fileno(), header.pack, os.SEEK_SET)
+            with proc.talk(
+                "git", "index-pack", "--fix-thin", "--stdin", env=scratch.environment(), stdin=file
+            ) as process:
+                assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+                process.stdout.read()
+        manifest = _load(scratch, header)
+        _Unpacking(workspace, scratch, manifest).run(header.needed)
+    except OSError as error:
+        raise _unwritable(workspace, error) from error
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return manifest
+
+
+def _unwritable(workspace: Path, error: OSError) -> CspaceError:
+    name = error.filename if isinstance(error.filename, bytes) else os.fsencode(workspace)
+    return CspaceError(
+        f"{show(name)} can not be restored: {error.strerror}",
+        hint="make room or mend it, then run the same restore again",
+    )
+
+
+def read_header(bundle: Path) -> Header:
+    """Read a bundle's header.
+
+    Raises:
+        CspaceError: it is not a bundle.
+    """
+    object_format, needed, refs = "sha1", list[str](), dict[str, str]()
+    with bundle.open("rb") as file:
+        if file.readline() not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
+            raise CspaceError(f"{bundle} is not a git bundle")
+        while line := file.readline().rstrip(b"\n"):
+            text = line.decode("utf-8", "replace")
+            if text.startswith("@object-format="):
+                object_format = text.partition("=")[2]
+            elif text.startswith("-"):
+                needed.append(text[1:].partition(" ")[0])
+            elif not text.startswith("@"):
+                one, _, name = text.partition(" ")
+                refs[name] = one
+        return Header(object_format, tuple(needed), refs, file.tell())
+
+
+def _load(scratch: Scratch, header: Header) -> Manifest:
+    # Every other ref is deeper below the common prefix: <number>/<name>.
+    name = min(header.refs, key=lambda one: one.count("/"), default="")
+    if not name.endswith("/snapshot"):
+        raise CspaceError("the bundle does not hold a snapshot")
+    commit = header.refs[name]
+    return parse_manifest(scratch.run("cat-file", "blob", f"{commit}:manifest.json").stdout)
+
+
+class _Unpacking:
+    """One unpacking over one workspace."""
+
+    def __init__(self, workspace: Path, scratch: Scratch, manifest: Manifest) -> None:
+        self.workspace, self.scratch, self.manifest = workspace, scratch, manifest
+        self.wanted = {entry.path: entry for entry in manifest.entries}
+        kept = [repository.path + b"/objects" for repository in manifest.repositories]
+        self.untouched = {*SHARED, *kept, *(() if _MAIN in self.wanted else (_MAIN,))}
+
+    def run(self, needed: Iterable[str]) -> None:
+        """Remove what is not wanted, then write what is, directories' times last."""
+        self._clear(b"")
+        directories = self._of(Kind.DIRECTORY)
+        for entry in directories:
+            self._make_directory(entry.path)
+        self._place_objects(tuple(needed))
+        self._write_files()
+        for entry in self._of(Kind.LINK):
+            self._make_link(entry)
+        for entry in reversed(directories):
+            path = join(self.workspace, entry.path)
+            os.chmod(path, entry.mode)  # noqa: PTH101  names are bytes
+            os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))
+
+    def _of(self, kind: Kind) -> list[Entry]:
+        return [entry for entry in self.manifest.entries if entry.kind is kind]
+
+    def _clear(self, path: bytes) -> None:
+        """Remove what is below path and not wanted; make the rest writable for us."""
+        absolute = join(self.workspace, path)
+        os.chmod(absolute, 0o700)  # noqa: PTH101  names are bytes
+        with os.scandir(absolute) as scan:
+            children = list(scan)
+        for child in children:
+            below = path + b"/" + child.name if path else child.name
+            if below in self.untouched:
+                continue
+            if child.is_dir(follow_symlinks=False):
+                self._clear(below)
+                self._drop_directory(below)
+            elif below not in self.wanted or self.wanted[below].kind is Kind.DIRECTORY:
+                os.unlink(child.path)  # noqa: PTH108  names are bytes
+
+    def _drop_directory(self, path: bytes) -> None:
+        entry = self.wanted.get(path)
+        if entry is not None and entry.kind is Kind.DIRECTORY:
+            return
+        if entry is not None:
+            for shared in SHARED:
+                # A mount point that is in use stays, and is named by the error that follows.
+                if shared.startswith(path + b"/"):
+                    with suppress(OSError):
+                        os.rmdir(join(self.workspace, shared))  # noqa: PTH106  names are bytes
+        elif any(one.startswith(path + b"/") for one in self.untouched):
+            return
+        os.rmdir(join(self.workspace, path))  # noqa: PTH106  names are bytes
+
+    def _make_directory(self, path: bytes) -> None:
+        with suppress(FileExistsError):
+            os.mkdir(join(self.workspace, path), 0o700)  # noqa: PTH102  names are bytes
+
+    def _place_objects(self, needed: tuple[str, ...]) -> None:
+        shallow = self.wanted.get(_MAIN + b"/shallow")
+        if shallow is not None:
+            content = self.scratch.run("cat-file", "blob", shallow.blob).stdout
+            (self.scratch.directory / "shallow").write_bytes(content)
+        for repository in self.manifest.repositories:
+            store = join(self.workspace, repository.path + b"/objects")
+            for part in (b"", b"/pack", b"/info"):
+                with suppress(FileExistsError):
+                    os.mkdir(store + part, 0o755)  # noqa: PTH102  names are bytes
+            if repository.carried is Carried.OBJECTS:
+                # Only the workspace's own store can hold what the bundle builds on.
+                there = needed if repository.path == _MAIN else ()
+                self._place_pack(repository.number, store + b"/pack", there)
+
+    def _place_pack(self, number: int, directory: bytes, there: tuple[str, ...]) -> None:
+        for name in os.listdir(directory):  # noqa: PTH208  names are bytes
+            if name.startswith(b"tmp_"):
+                os.unlink(directory + b"/" + name)  # noqa: PTH108  names are bytes
+        tips = [one for name, one in self.manifest.refs if name.startswith(f"{number}/")]
+        asked = "".join(f"{line}\n" for line in (*tips, "--not", *there)).encode()
+        self.scratch.run(
+            "pack-objects", "--revs", "--quiet", "--non-empty", "--delta-base-offset",
+            os.fsdecode(directory + b"/pack"), stdin=asked,
+        )  # fmt: skip
+
+    def _write_files(self) -> None:
+        files = self._of(Kind.FILE)
+        with tempfile.TemporaryFile(dir=self.scratch.directory) as asked:
+            asked.write("".join(f"{entry.blob}\n" for entry in files).encode("ascii"))
+            asked.seek(0)
+            words = ("git", "cat-file", "--batch", "--buffer")
+            with proc.talk(*words, env=self.scratch.environment(), stdin=asked) as process:
+                assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+                for entry in files:
+                    self._write_file(entry, process.stdout)
+
+    def _write_file(self, entry: Entry, blobs: IO[bytes]) -> None:
+        answer = blobs.readline().decode("ascii", "replace").split()
+        if answer[1:] != ["blob", str(entry.size)]:
+            raise CommandFailed(f"the archive lacks the bytes of {show(entry.path)}")
+        path = join(self.workspace, entry.path)
+        temporary = self._temporary(path)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+            left = entry.size
+            while left and (chunk := blobs.read(min(left, _CHUNK))):
+                file.write(chunk)
+                left -= len(chunk)
+            file.flush()
+            os.fchmod(file.fileno(), entry.mode)
+            os.utime(file.fileno(), ns=(entry.mtime_ns, entry.mtime_ns))
+        blobs.read(1)
+        os.rename(temporary, path)  # noqa: PTH104  names are bytes
+
+    def _make_link(self, entry: Entry) -> None:
+        path = join(self.workspace, entry.path)
+        temporary = self._temporary(path)
+        os.symlink(entry.target, temporary)  # noqa: PTH211  names are bytes
+        os.utime(temporary, ns=(entry.mtime_ns, entry.mtime_ns), follow_symlinks=False)
+        os.rename(temporary, path)  # noqa: PTH104  names are bytes
+
+    @staticmethod
+    def _temporary(path: bytes) -> bytes:
+        name = f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}".encode()
+        return os.path.join(os.path.dirname(path), name)  # noqa: PTH118, PTH120  names are bytes

@@ -1,0 +1,123 @@
+"""Front matter: nothing in a value can forge a line, and foreign headers are understood."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cspace.docstore.frontmatter import dump_front_matter, parse_front_matter, replace_value
+from cspace.errors import CspaceError
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
+    ["yes", "null", "2026-04-14", "0x10", "a: b", "- x", "# c", "a # b", "x\nstatus: resolved", "---"]
+)
+
+
+@given(TEXTS, st.lists(TEXTS.filter(bool)))
+def test_whatever_a_value_holds_it_comes_back_and_forges_nothing(
+    text: str, items: list[str]
+) -> None:
+    document = dump_front_matter((("title", text), ("tags", tuple(items)), ("status", "open")))
+    assert yaml.safe_load(document.split("---\n", 1)[1].rsplit("---\n", 1)[0]) == {
+        "title": text,
+        "tags": items,
+        "status": "open",
+    }
+    ours = parse_front_matter(document.encode())
+    assert (ours.text("title"), ours.texts("tags")) == (text, tuple(items))
+    assert document.count("\n") == 5
+
+
+def test_dates_are_written_plain_and_in_utc() -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    moment = datetime.datetime(2026, 4, 14, 1, 30, tzinfo=zone)
+    pairs = (("date", datetime.date(2026, 4, 14)), ("created", moment))
+    assert dump_front_matter(pairs) == (
+        "---\ndate: 2026-04-14\ncreated: 2026-04-13T23:30:00Z\n---\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "title"),
+    [
+        ("title: Fix: the parser", "Fix: the parser"),
+        ("title: Don't panic", "Don't panic"),
+        ("title: 'It''s quoted'", "It's quoted"),
+        ('title: "a \\"b\\""', 'a "b"'),
+        ("title: [WIP] @foo", "[WIP] @foo"),
+        ("title: Fix #12", "Fix #12"),
+        ("title: @reviewers", "@reviewers"),
+        ("title: >\n  folded\n  text", "folded text"),
+        ("other: {\ntitle: yes", "yes"),
+    ],
+)
+def test_a_title_that_a_hand_wrote_is_read_as_it_was_meant(header: str, title: str) -> None:
+    found = parse_front_matter(f"---\n{header}\nstatus: open\n---\nbody".encode())
+    assert (found.prose("title") or "").strip() == title
+    assert found.text("status") == "open"
+
+
+@pytest.mark.parametrize("tags", ["a, b", "[a, b]", "\n  - a\n  - b", '["a", b]'])
+def test_tags_are_read_in_either_form(tags: str) -> None:
+    assert parse_front_matter(f"---\ntags: {tags}\n---\n".encode()).texts("tags") == ("a", "b")
+
+
+def test_bom_and_crlf_are_read() -> None:
+    document = b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\nbody"
+    found = parse_front_matter(document)
+    assert (found.text("title"), document[found.body :]) == ("x", b"body")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"a: !!timestamp x",
+        b"a: !!python/object:os.system {}",
+        b"a: " + b"[" * 3000,
+        b"? {a: b}\n: c",
+        b"a: *nowhere",
+        b"\xff\xfe",
+        b"date: 2026-99-99",
+        b"just text",
+    ],
+)
+def test_a_hostile_header_breaks_nothing(header: bytes) -> None:
+    document = b"---\n" + header + b"\ntitle: kept\n---\nbody"
+    assert document[parse_front_matter(document).body :] == b"body"
+
+
+@pytest.mark.parametrize("document", [b"", b"text", b"---\nno end", b"--- x\n---\n"])
+def test_a_document_without_front_matter_is_all_body(document: bytes) -> None:
+    found = parse_front_matter(document)
+    assert (found.body, dict(found.values)) == (0, {})
+
+
+def test_replacing_a_value_keeps_every_other_byte() -> None:
+    before = b"---\r\n# c\r\ntitle: a: b\r\nstatus:   open # why\r\nX-key: [1,\r\n 2]\r\n---\r\nstatus: open"
+    after = replace_value(before, "status", "resolved")
+    assert after == before.replace(b"status:   open # why", b"status: resolved")
+
+
+def test_a_value_on_the_following_lines_is_replaced_with_them() -> None:
+    before = b"---\nstatus:\n  open\ntitle: x\n---\n"
+    assert replace_value(before, "status", "wontfix") == b"---\nstatus: wontfix\ntitle: x\n---\n"
+
+
+def test_a_missing_key_is_added_at_the_end() -> None:
+    assert replace_value(b"---\ntitle: x\n---\n", "status", "open") == (
+        b"---\ntitle: x\nstatus: open\n---\n"
+    )
+
+
+def test_a_key_inside_another_value_is_not_taken_for_the_key() -> None:
+    before = b"---\nnote: |\n  status: fake\nstatus: open\n---\n"
+    assert replace_value(before, "status", "resolved").count(b"fake") == 1
+
+
+def test_a_document_without_a_header_is_refused_and_not_guessed_at() -> None:
+    with pytest.raises(CspaceError, match="can not be replaced safely"):
+        replace_value(b"no header", "status", "open")

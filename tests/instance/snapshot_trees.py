@@ -1,0 +1,168 @@
+"""Workspaces to pack, and what two of them have to be compared by."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cspace import proc
+from cspace.engine.model import Mount
+from cspace.files import Owner
+from cspace.instance.archive import Place
+from cspace.instance.snapshot_walk import SHARED
+
+PROGRAM = (sys.executable, "-m", "cspace.instance.snapshot")
+# A submodule or a clone from a directory needs it.
+ALLOW = ("-c", "protocol.file.allow=always")
+
+Seen = dict[bytes, tuple[str, int, int, bytes]]
+
+
+def git(where: Path, *words: str | Path, ok: tuple[int, ...] = (0,)) -> str:
+    """Run plain git, as a user or an agent would."""
+    return proc.run("git", "-C", where, *ALLOW, *words, ok=ok).text
+
+
+def commit(where: Path, name: str, content: str = "content\n") -> str:
+    """Commit one file; return the commit."""
+    path = where / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    git(where, "add", "--", name)
+    git(where, "commit", "--quiet", "-m", f"Add {name}")
+    return git(where, "rev-parse", "HEAD")
+
+
+def make_host(parent: Path) -> Path:
+    """Return a host's repository with two commits, a directory and an ignore file."""
+    host = parent / "host"
+    host.mkdir()
+    git(host, "init", "--quiet")
+    commit(host, ".gitignore", "*.log\nbuild/\n")
+    commit(host, "src/main.py", "print('hello')\n" * 50)
+    return host
+
+
+def clone(host: Path, workspace: Path) -> Path:
+    """Clone as `up` does: no object in common, on a branch of its own."""
+    git(host.parent, "clone", "--quiet", "--no-hardlinks", host, workspace)
+    git(workspace, "switch", "--quiet", "-c", "cspace/mercury")
+    return workspace
+
+
+def fresh(host: Path, workspace: Path) -> tuple[str, ...]:
+    """Put a fresh clone in the place of a workspace; return the commits it holds."""
+    workspace.rename(workspace.with_name(f"{workspace.name}.before"))
+    clone(host, workspace)
+    return (git(workspace, "rev-parse", "HEAD"),)
+
+
+def survey(root: Path) -> Seen:
+    """Return kind, mode, time and content of every path, but for object stores and shared mounts.
+
+    A directory's own time is compared too.
+    """
+    seen: Seen = {}
+    pending = [b""]
+    while pending:
+        path = pending.pop()
+        with os.scandir(os.fsencode(root) + b"/" + path) as scan:
+            children = list(scan)
+        for child in children:
+            name = path + child.name
+            if name in SHARED or (child.name == b"objects" and b".git" in path.split(b"/")):
+                continue
+            seen[name] = _look(child)
+            if child.is_dir(follow_symlinks=False):
+                pending.append(name + b"/")
+    return seen
+
+
+def _look(found: os.DirEntry[bytes]) -> tuple[str, int, int, bytes]:
+    status = found.stat(follow_symlinks=False)
+    content = b""
+    if stat.S_ISLNK(status.st_mode):
+        content = os.readlink(found.path)
+    elif stat.S_ISREG(status.st_mode):
+        content = Path(os.fsdecode(found.path)).read_bytes()
+    kind = stat.filemode(status.st_mode)[0]
+    return kind, stat.S_IMODE(status.st_mode), status.st_mtime_ns, content
+
+
+def outlook(repository: Path) -> tuple[str, ...]:
+    """Return what git itself says of a repository and its work tree, changing nothing there."""
+    questions = (
+        ("for-each-ref",),
+        ("stash", "list", "--format=%H %gd %s"),
+        ("reflog", "--format=%H %gd %gs", "--all"),
+        ("status", "--porcelain=v2", "--branch", "--ignored"),
+        ("ls-files", "--stage"),
+        ("worktree", "list", "--porcelain"),
+        ("fsck", "--full", "--no-dangling", "--no-progress"),
+    )
+    return tuple(git(repository, "--no-optional-locks", *words, ok=(0, 1)) for words in questions)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the program answered."""
+
+    code: int
+    message: str
+    hint: str
+
+
+def pack(workspace: Path, output: Path, *options: str) -> Answer:
+    """Run the packing as a program of its own."""
+    output.mkdir(exist_ok=True)
+    return _answer(
+        proc.run(
+            *PROGRAM, "pack", "--workspace", workspace, "--output", output, *options,
+            ok=tuple(range(256)),
+        )
+    )  # fmt: skip
+
+
+def unpack(workspace: Path, bundle: Path) -> Answer:
+    """Run the unpacking as a program of its own."""
+    return _answer(
+        proc.run(
+            *PROGRAM, "unpack", "--workspace", workspace, "--bundle", bundle, ok=tuple(range(256))
+        )
+    )
+
+
+def _answer(result: proc.Result) -> Answer:
+    assert result.stdout, result.stderr.decode()
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return Answer(result.code, answer.get("message", ""), answer.get("hint") or "")
+
+
+def isolated(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
+    """Run the program here, with the directories that would be mounted in its container."""
+    places = {mount.target: str(mount.source) for mount in mounts}
+    words = [
+        places.get(
+            word,
+            str(Path(places[top], *rest.split("/"))) if (top := _top(word)) in places else word,
+        )
+        for word in argv
+        for rest in [word.removeprefix(f"{_top(word)}/")]
+    ]
+    return proc.run(sys.executable, *words[1:], ok=tuple(range(256)))
+
+
+def _top(word: str) -> str:
+    return "/".join(word.split("/")[:2])
+
+
+def place(tmp_path: Path, workspace: Path) -> Place:
+    """Return where an instance called mercury keeps its workspace."""
+    exchange = tmp_path / "state"
+    exchange.mkdir(exist_ok=True)
+    return Place("mercury", workspace, exchange, Owner(os.geteuid(), os.getegid()))

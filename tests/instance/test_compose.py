@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cspace import assets
+from cspace.errors import UsageError
+from cspace.files import Owner
+from cspace.instance.compose import Spec, render_compose
+from cspace.paths import InstancePaths
+
+GOLDEN = Path(__file__).with_name("compose.golden.yaml")
+HOSTILE = 'yes: "no" # \n  - x: ${HOME} $$ {{ 7 * 7 }}'
+
+
+def spec(root: Path = Path("/home/ada/shop"), **changes: Any) -> Spec:
+    wanted: dict[str, Any] = {
+        "name": "mercury",
+        "project_id": "shop-0123abcd",
+        "root": root,
+        "image": "cspace:0123456789abcdef",
+        "owner": Owner(1001, 1002),
+        "version": "0.1.0",
+        "environment": {"EDITOR": "vi"},
+        "ports": (3000,),
+        "cpus": 2.0,
+        "memory": "4g",
+        "pids": 512,
+        "ready_timeout": 300,
+    }
+    return Spec(**wanted | changes)
+
+
+PATHS = InstancePaths(Path("/home/ada/.cspace/instances/shop-0123abcd/mercury"))
+
+
+def rendered(wanted: Spec, paths: InstancePaths = PATHS) -> dict[str, Any]:
+    text = render_compose(wanted, assets.template("compose.yaml.j2"), paths).text
+    service: dict[str, Any] = yaml.safe_load(text)["services"]["agent"]
+    return service
+
+
+def test_the_compose_file_is_as_agreed() -> None:
+    text = render_compose(spec(), assets.template("compose.yaml.j2"), PATHS).text
+    assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_a_hostile_value_stays_one_value() -> None:
+    service = rendered(spec(root=Path(f"/home/{HOSTILE}"), environment={"A": HOSTILE}))
+    doubled = HOSTILE.replace("$", "$$")
+    assert service["environment"]["A"] == doubled
+    assert service["volumes"][2]["source"] == f"/home/{doubled}/.cspace/memory"
+    assert len(service["volumes"]) == 8
+
+
+def test_a_path_that_is_not_utf8_is_refused() -> None:
+    with pytest.raises(UsageError, match="YAML"):
+        rendered(spec(root=Path("/home/\udc80")))
+
+
+def test_the_two_mounts_of_the_formats_are_there_and_never_made_by_docker() -> None:
+    volumes = {each["target"]: each for each in rendered(spec())["volumes"]}
+    memory = volumes["/home/dev/.claude/projects/-workspace/memory"]
+    assert memory["source"] == "/home/ada/shop/.cspace/memory"
+    context = volumes["/workspace/.cspace/context"]
+    assert context["source"] == "/home/ada/shop/.cspace/context"
+    assert context["read_only"] is True
+    assert volumes["/workspace/.cspace/context/findings"]["read_only"] is False
+    assert all(each["bind"] == {"create_host_path": False} for each in volumes.values())
+
+
+def test_fixed_container_names_and_host_ports_do_not_occur() -> None:
+    service = rendered(spec())
+    assert "container_name" not in service
+    assert service["ports"] == [{"target": 3000, "host_ip": "127.0.0.1", "protocol": "tcp"}]
+
+
+def test_limits_that_are_not_set_are_not_written() -> None:
+    service = rendered(spec(cpus=None, memory=None, pids=None, ports=()))
+    assert not {"cpus", "mem_limit", "pids_limit", "ports"} & service.keys()
+
+
+def test_the_digest_changes_with_the_spec_and_only_with_it() -> None:
+    template = assets.template("compose.yaml.j2")
+    first = render_compose(spec(), template, PATHS)
+    assert render_compose(spec(), template, PATHS) == first
+    assert render_compose(spec(ports=(3001,)), template, PATHS).digest != first.digest
+    assert f'"dev.cspace.spec": "{first.digest}"' in first.text

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cspace.engine.model import Container, State
+from cspace.instance.observe import Observed, Status
+from cspace.instance.plan import Action, Step, plan_down, plan_up
+from cspace.instance.record import Record
+
+RECORD = Record(
+    name="mercury",
+    project="shop-0123abcd",
+    root=Path("/shop"),
+    branch="cspace/mercury",
+    base="0" * 40,
+    known=(),
+    engine="engine",
+    created=datetime(2026, 4, 14, tzinfo=UTC),
+)
+CONTAINER = Container("id", "name", "image", {}, State.RUNNING, ())
+NOTHING = Observed("mercury", None, False, False, None)
+RUNNING = Observed("mercury", RECORD, True, True, CONTAINER)
+STOPPED = replace(RUNNING, container=replace(CONTAINER, state=State.STOPPED))
+DORMANT = replace(RUNNING, container=None)
+RESTORING = replace(DORMANT, record=replace(RECORD, restoring="20260414T103000Z"))
+
+
+def actions(steps: tuple[Step, ...]) -> list[Action]:
+    return [step.action for step in steps]
+
+
+def test_what_runs_needs_nothing() -> None:
+    assert plan_up(RUNNING, has_image=False, recreate=False) == ()
+
+
+def test_a_new_instance_needs_every_step_in_order() -> None:
+    steps = plan_up(NOTHING, has_image=False, recreate=False)
+    assert actions(steps) == [
+        Action.PROVE,
+        Action.IMAGE,
+        Action.WORKSPACE,
+        Action.MOUNTS,
+        Action.COMPOSE,
+        Action.START,
+    ]
+    assert all(step.cause for step in steps)
+
+
+def test_an_image_that_is_there_is_not_built() -> None:
+    assert Action.IMAGE not in actions(plan_up(NOTHING, has_image=True, recreate=False))
+
+
+def test_a_stopped_container_is_started_and_neither_its_image_nor_its_clone_is_made() -> None:
+    steps = actions(plan_up(STOPPED, has_image=False, recreate=False))
+    assert steps == [Action.PROVE, Action.MOUNTS, Action.COMPOSE, Action.START]
+
+
+def test_recreating_keeps_the_workspace() -> None:
+    steps = actions(plan_up(RUNNING, has_image=False, recreate=True))
+    assert Action.IMAGE in steps
+    assert Action.WORKSPACE not in steps
+
+
+def test_a_dormant_workspace_is_reused() -> None:
+    assert DORMANT.status is Status.DORMANT
+    assert Action.WORKSPACE not in actions(plan_up(DORMANT, has_image=True, recreate=False))
+
+
+def test_an_unfinished_restore_is_finished_before_anything_starts() -> None:
+    assert RESTORING.status is Status.INCOMPLETE
+    steps = actions(plan_up(RESTORING, has_image=True, recreate=False))
+    assert steps.index(Action.UNPACK) < steps.index(Action.START)
+
+
+def test_down_stops_and_archives_before_it_removes() -> None:
+    steps = actions(plan_down(RUNNING, has_image=True, discard=False))
+    assert steps == [Action.STOP, Action.ARCHIVE, Action.CONTAINERS, Action.STATE]
+
+
+def test_only_discard_goes_without_an_archive() -> None:
+    assert Action.ARCHIVE not in actions(plan_down(RUNNING, has_image=True, discard=True))
+    assert Action.ARCHIVE in actions(plan_down(DORMANT, has_image=True, discard=False))
+
+
+def test_an_unfinished_restore_needs_no_second_archive() -> None:
+    assert actions(plan_down(RESTORING, has_image=True, discard=False)) == [
+        Action.CONTAINERS,
+        Action.STATE,
+    ]
+
+
+def test_a_damaged_record_does_not_keep_work_from_being_archived() -> None:
+    damaged = replace(DORMANT, record=None, problem="instance.json is damaged")
+    assert Action.ARCHIVE in actions(plan_down(damaged, has_image=True, discard=False))

@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cspace import git, proc
+from cspace.errors import CommandFailed, CspaceError, UsageError
+from cspace.files import Owner
+from cspace.instance.workspace import (
+    Clone,
+    new_workspace,
+    plan_start,
+    remove_tree,
+    strip_credentials,
+)
+from cspace.project import find_project
+
+OWNER = Owner(os.geteuid() or 1000, os.getegid() or 1000)
+
+
+def clone(start: Path, target: Path, *, branch: str | None = None) -> Clone:
+    project = find_project(start)
+    wanted = plan_start(project, "mercury", branch)
+    with new_workspace(project, wanted, target, OWNER) as made:
+        pass
+    return made
+
+
+def inside(workspace: Path, *words: str) -> str:
+    """Run git in a workspace as an agent would; only a test does this from outside."""
+    return proc.run(
+        "git", "-C", workspace, "-c", f"safe.directory={workspace}", *words, env=_agent()
+    ).text
+
+
+def _agent() -> dict[str, str]:
+    # The workspace may belong to another uid than the test's.
+    keys = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+    }
+    return git.environment() | keys
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "state" / "workspace"
+    assert not (tmp_path / "state" / "workspace.partial").exists()
+
+
+def test_a_clone_is_on_its_own_branch_at_the_hosts_head(repo: Path, workspace: Path) -> None:
+    made = clone(repo, workspace)
+    assert made.base == git.resolve(repo, "HEAD")
+    assert inside(workspace, "branch", "--show-current") == "cspace/mercury"
+    assert inside(workspace, "status", "--porcelain") == ""
+    assert (workspace / "README.md").read_bytes() == (repo / "README.md").read_bytes()
+
+
+def test_no_inode_is_shared_with_the_hosts_repository(repo: Path, workspace: Path) -> None:
+    clone(repo, workspace)
+    ours = {path.stat().st_ino for path in repo.rglob("*") if path.is_file()}
+    theirs = {path.stat().st_ino for path in workspace.rglob("*") if path.is_file()}
+    assert not ours & theirs
+    assert not (workspace / ".git/objects/info/alternates").exists()
+
+
+def test_only_what_base_and_remote_tracking_refs_reach_comes_along(
+    repo: Path, workspace: Path
+) -> None:
+    git.git(repo, "checkout", "--quiet", "-b", "private")
+    git.git(repo, "commit", "--quiet", "--allow-empty", "-m", "Private")
+    private = git.resolve(repo, "HEAD")
+    git.git(repo, "checkout", "--quiet", "main")
+    git.git(repo, "update-ref", "refs/remotes/origin/main", "main")
+    made = clone(repo, workspace)
+    refs = inside(workspace, "for-each-ref", "--format=%(refname)").splitlines()
+    assert refs == ["refs/heads/cspace/mercury", "refs/remotes/origin/main"]
+    assert made.known == (git.resolve(repo, "main"),)
+    with pytest.raises(CommandFailed):
+        inside(workspace, "cat-file", "-e", str(private))
+
+
+def test_a_linked_worktree_gives_its_own_head(repo: Path, workspace: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    git.git(repo, "worktree", "add", "--quiet", linked)
+    git.git(linked, "commit", "--quiet", "--allow-empty", "-m", "Only here")
+    assert clone(linked, workspace).base == git.resolve(linked, "HEAD") != git.resolve(repo, "HEAD")
+
+
+def test_a_detached_head_is_a_base_like_any_other(repo: Path, workspace: Path) -> None:
+    git.git(repo, "commit", "--quiet", "--allow-empty", "-m", "Second")
+    git.git(repo, "checkout", "--quiet", "--detach", "HEAD~1")
+    assert clone(repo, workspace).base == git.resolve(repo, "HEAD")
+
+
+def test_a_shallow_host_gives_a_shallow_clone(repo: Path, workspace: Path, tmp_path: Path) -> None:
+    git.git(repo, "commit", "--quiet", "--allow-empty", "-m", "Second")
+    shallow = tmp_path / "shallow"
+    git.git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{repo}", shallow)
+    clone(shallow, workspace)
+    assert inside(workspace, "rev-list", "--count", "HEAD") == "1"
+    assert inside(workspace, "fsck") == ""
+
+
+def test_submodules_are_filled_from_the_host_without_a_network(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
+    library = tmp_path / "library"
+    git.git(tmp_path, "clone", "--quiet", repo, library)
+    (library / "lib.txt").write_text("library\n", encoding="utf-8")
+    git.git(library, "add", "-A")
+    git.git(library, "commit", "--quiet", "-m", "Library")
+    allow = ("-c", "protocol.file.allow=always")
+    git.git(repo, *allow, "submodule", "--quiet", "add", library, "deps/lib")
+    git.git(repo, "commit", "--quiet", "-m", "Add library")
+    library.rename(tmp_path / "gone")
+    clone(repo, workspace)
+    assert (workspace / "deps/lib/lib.txt").read_text() == "library\n"
+    assert inside(workspace, "status", "--porcelain") == ""
+    assert inside(workspace / "deps/lib", "remote", "get-url", "origin") == str(library)
+
+
+@pytest.mark.parametrize("name", ["with space", "quote'\"", "ünïcode", "co:lon", "$dollar"])
+def test_any_path_can_be_cloned(repo: Path, workspace: Path, name: str) -> None:
+    moved = repo.rename(repo.with_name(name))
+    clone(moved, workspace)
+    assert (workspace / "README.md").is_file()
+
+
+def test_worktreeinclude_brings_env_files_and_no_links(repo: Path, workspace: Path) -> None:
+    (repo / ".gitignore").write_text(".env*\nlinked\n", encoding="utf-8")
+    (repo / ".worktreeinclude").write_text(".env\n/config/*.key\nlinked\n", encoding="utf-8")
+    (repo / ".env").write_text("A=1\n", encoding="utf-8")
+    (repo / ".env").chmod(0o600)
+    (repo / "config").mkdir()
+    (repo / "config" / "dev.key").write_text("key\n", encoding="utf-8")
+    (repo / "linked").symlink_to("/etc/passwd")
+    clone(repo, workspace)
+    assert (workspace / ".env").read_text() == "A=1\n"
+    assert (workspace / ".env").stat().st_mode & 0o777 == 0o600
+    assert (workspace / "config" / "dev.key").read_text() == "key\n"
+    assert not (workspace / "linked").is_symlink()
+
+
+def test_git_leaves_the_masked_directories_alone(repo: Path, workspace: Path) -> None:
+    decisions = repo / ".cspace/context/decisions"
+    decisions.mkdir(parents=True)
+    (decisions / "one.md").write_text("committed\n", encoding="utf-8")
+    git.git(repo, "add", "-A")
+    git.git(repo, "commit", "--quiet", "-m", "Context")
+    (decisions / "one.md").write_text("edited\n", encoding="utf-8")
+    git.git(repo, "commit", "--quiet", "--all", "-m", "Edit")
+    clone(repo, workspace)
+    mounted = workspace / ".cspace/context/decisions"
+    assert not mounted.exists()
+    mounted.mkdir()
+    (mounted / "one.md").write_text("live\n", encoding="utf-8")
+    (mounted / "two.md").write_text("new\n", encoding="utf-8")
+    inside(workspace, "checkout", "--quiet", "-b", "other", "HEAD~1")
+    inside(workspace, "checkout", "--quiet", "cspace/mercury")
+    inside(workspace, "reset", "--quiet", "--hard")
+    inside(workspace, "add", "--all")
+    assert inside(workspace, "status", "--porcelain") == ""
+    assert (mounted / "one.md").read_text() == "live\n"
+    assert (mounted / "two.md").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "stripped"),
+    [
+        ("https://user:token@example.com/a.git", "https://example.com/a.git"),
+        ("https://token@example.com:8443/a.git", "https://example.com:8443/a.git"),
+        ("ssh://git:pw@example.com/a.git", "ssh://git@example.com/a.git"),
+        ("git@example.com:a/b.git", "git@example.com:a/b.git"),
+        ("/srv/git/a@b.git", "/srv/git/a@b.git"),
+    ],
+)
+def test_origin_has_no_password(repo: Path, workspace: Path, url: str, stripped: str) -> None:
+    git.git(repo, "remote", "add", "origin", url)
+    clone(repo, workspace)
+    assert strip_credentials(url) == stripped
+    assert inside(workspace, "config", "remote.origin.url") == stripped
+    assert "token" not in (workspace / ".git/config").read_text()
+
+
+def test_a_repository_without_a_remote_gives_a_clone_without_one(
+    repo: Path, workspace: Path
+) -> None:
+    clone(repo, workspace)
+    assert inside(workspace, "remote") == ""
+
+
+def test_a_repository_without_commits_is_refused(tmp_path: Path) -> None:
+    git.git(tmp_path, "init", "--quiet", "empty")
+    with pytest.raises(UsageError, match="no commits"):
+        plan_start(find_project(tmp_path / "empty"), "mercury", None)
+
+
+def test_a_branch_with_unmerged_commits_is_not_taken_over(repo: Path, workspace: Path) -> None:
+    git.git(repo, "branch", "cspace/mercury")
+    assert plan_start(find_project(repo), "mercury", None).branch == "cspace/mercury"
+    git.git(repo, "checkout", "--quiet", "cspace/mercury")
+    git.git(repo, "commit", "--quiet", "--allow-empty", "-m", "Unmerged")
+    git.git(repo, "checkout", "--quiet", "main")
+    assert plan_start(find_project(repo), "mercury", None).branch == "cspace/mercury-2"
+
+
+def test_an_existing_branch_is_continued_and_a_bad_name_refused(
+    repo: Path, workspace: Path
+) -> None:
+    git.git(repo, "branch", "feature")
+    git.git(repo, "commit", "--quiet", "--allow-empty", "-m", "Later")
+    assert clone(repo, workspace, branch="feature").base == git.resolve(repo, "feature")
+    with pytest.raises(UsageError, match=r"'a\.\.b'"):
+        plan_start(find_project(repo), "mercury", "a..b")
+
+
+def test_a_link_in_place_of_the_mount_point_is_refused(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo / ".cspace").symlink_to(outside)
+    git.git(repo, "add", "-A")
+    git.git(repo, "commit", "--quiet", "-m", "Plant")
+    with pytest.raises(CspaceError, match=r"\.cspace"):
+        clone(repo, workspace)
+    assert not list(outside.iterdir())
+    assert not workspace.exists()
+
+
+def test_the_users_hooks_do_not_run_for_a_clone(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / "post-checkout").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n", encoding="utf-8")
+    (hooks / "post-checkout").chmod(0o755)
+    proc.run("git", "config", "--global", "core.hooksPath", hooks)
+    git.git(repo, "checkout", "--quiet", "-b", "shows-that-it-works")
+    assert (tmp_path / "ran").exists()
+    (tmp_path / "ran").unlink()
+    clone(repo, workspace)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_removing_follows_no_link_and_minds_no_mode(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    doomed = tmp_path / "doomed"
+    (doomed / "closed" / "deep").mkdir(parents=True)
+    (doomed / "link").symlink_to(outside)
+    (doomed / "closed" / "deep").chmod(0)
+    (doomed / "closed").chmod(0o500)
+    remove_tree(doomed)
+    assert not doomed.exists()
+    assert (outside / "kept").exists()

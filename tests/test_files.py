@@ -1,0 +1,203 @@
+"""Writes are whole or absent, locks serialise, and no link is followed below a root."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from cspace import files
+from cspace.errors import Conflict, CspaceError
+
+KILLED_WRITER = """
+import os, sys
+from pathlib import Path
+from cspace import files
+with files._temporary(Path(sys.argv[1]), b"half", 0o644, None):
+    os.kill(os.getpid(), 9)
+"""
+PUBLISHER = """
+import sys
+from pathlib import Path
+from cspace import files
+names = (Path(sys.argv[1]) / f"{number}.md" for number in range(1000))
+for _ in range(int(sys.argv[2])):
+    files.publish_first_free(names, sys.argv[3] * 10_000)
+    files.sweep(Path(sys.argv[1]))
+"""
+HOLDER = """
+import sys
+from pathlib import Path
+from cspace import files
+with files.lock(Path(sys.argv[1]), timeout=1, holder="mercury"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_write_atomic_replaces_content_and_mode(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old", encoding="utf-8")
+    files.write_atomic(path, "né", mode=0o600)
+    assert path.read_bytes() == "né".encode()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_write_atomic_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("theirs", encoding="utf-8")
+    link = tmp_path / "link"
+    link.symlink_to(outside)
+    files.write_atomic(link, "ours")
+    assert (outside.read_text(encoding="utf-8"), link.read_text(encoding="utf-8")) == (
+        "theirs",
+        "ours",
+    )
+
+
+def test_publish_never_goes_over_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("first", encoding="utf-8")
+    with pytest.raises(FileExistsError):
+        files.publish(path, "second")
+    assert path.read_text(encoding="utf-8") == "first"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_publish_first_free_says_when_every_name_is_taken(tmp_path: Path) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.touch()
+    with pytest.raises(FileExistsError):
+        files.publish_first_free(paths, "x")
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+def test_a_failed_write_leaves_no_debris(tmp_path: Path) -> None:
+    target = tmp_path / "directory"
+    target.mkdir()
+    (target / "file").touch()
+    with pytest.raises(OSError, match="directory"):
+        files.write_atomic(target, "x")
+    assert os.listdir(tmp_path) == ["directory"]
+
+
+def test_kill_9_leaves_a_temporary_file_that_the_next_sweep_removes(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_WRITER, tmp_path / "file"], check=False, cwd=Path.cwd()
+    )
+    assert done.returncode == -9
+    (debris,) = os.listdir(tmp_path)
+    assert re.fullmatch(r"\.file\.[0-9a-f]{12}\.cspace-tmp", debris)
+    files.sweep(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_sweep_leaves_a_living_writers_file_alone(tmp_path: Path) -> None:
+    with files._temporary(tmp_path / "file", b"x", 0o644, None) as temporary:
+        files.sweep(tmp_path)
+        assert temporary.exists()
+
+
+def test_writers_that_sweep_all_the_time_lose_nothing_of_each_other(
+    tmp_path: Path, counts: Callable[[int, int], int]
+) -> None:
+    each = counts(15, 100)
+    writers = [
+        subprocess.Popen([sys.executable, "-c", PUBLISHER, tmp_path, str(each), letter])
+        for letter in "abcd"
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0, 0]
+    contents = [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()]
+    assert len(contents) == 4 * each
+    assert {len(content) for content in contents} == {10_000}
+
+
+def test_a_held_lock_times_out_with_its_holders_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(Conflict, match=r"the thing has been locked by mercury for 0\.05 s"),
+            files.lock(path, timeout=0.05, holder="venus", name="the thing"),
+        ):
+            pass
+        assert holder.stdin is not None
+        holder.stdin.close()
+    with files.lock(path, timeout=0.05, holder="venus"):
+        assert path.read_text(encoding="utf-8") == "venus\n"
+    assert path.exists()
+
+
+def test_a_link_in_the_place_of_a_lock_is_refused(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious", encoding="utf-8")
+    (tmp_path / "x.lock").symlink_to(victim)
+    with (
+        pytest.raises(OSError, match="symbolic"),
+        files.lock(tmp_path / "x.lock", timeout=0.05, holder="venus"),
+    ):
+        pass
+    assert victim.read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.parametrize("linked", ["a", "a/b", "a/b/file"])
+def test_no_component_below_the_root_is_followed_as_a_link(tmp_path: Path, linked: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "b").mkdir(parents=True)
+    (elsewhere / "b" / "file").write_text("secret", encoding="utf-8")
+    (elsewhere / "file").write_text("secret", encoding="utf-8")
+    root = tmp_path / "root"
+    (root / linked).parent.mkdir(parents=True)
+    target = {"a": elsewhere, "a/b": elsewhere / "b", "a/b/file": elsewhere / "file"}[linked]
+    (root / linked).symlink_to(target)
+    with pytest.raises(OSError, match="symbolic|directory"):
+        files.read_beneath(root, PurePosixPath("a/b/file"))
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "."])
+def test_a_path_that_leaves_the_root_is_refused(tmp_path: Path, path: str) -> None:
+    with pytest.raises(CspaceError, match="not a path below"):
+        files.open_beneath(tmp_path, PurePosixPath(path))
+
+
+def test_a_fifo_is_refused_and_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(CspaceError, match="not a regular file"):
+        files.read_beneath(tmp_path, PurePosixPath("fifo"))
+
+
+def test_a_pinned_directory_stays_itself_when_its_path_is_swapped(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "trap").mkdir()
+    with files.pinned(tmp_path, PurePosixPath("real")) as pinned:
+        (tmp_path / "real").rename(tmp_path / "moved")
+        (tmp_path / "real").symlink_to(tmp_path / "trap")
+        files.publish(pinned / "file", "x")
+    assert os.listdir(tmp_path / "trap") == []
+    assert os.listdir(tmp_path / "moved") == ["file"]
+
+
+def test_ensure_beneath_names_the_link_that_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("/tmp")
+    with pytest.raises(CspaceError, match="a is not a directory of its own"):
+        files.ensure_beneath(tmp_path, PurePosixPath("a/b"))
+
+
+def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        with files.pinned(tmp_path, PurePosixPath("a/b"), create=True) as pinned:
+            files.publish_first_free((pinned / str(n) for n in range(9)), "x")
+        with pytest.raises(OSError, match="No such file"):
+            files.read_beneath(tmp_path, PurePosixPath("a/missing/x"))
+    assert len(os.listdir("/proc/self/fd")) == before

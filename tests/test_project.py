@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cspace import git
+from cspace.errors import UsageError
+from cspace.project import find_project, project_id
+
+
+def test_two_clones_of_one_name_are_two_projects(tmp_path: Path) -> None:
+    first, second = tmp_path / "a" / "shop", tmp_path / "b" / "shop"
+    assert project_id(first) != project_id(second)
+    assert project_id(first).startswith("shop-")
+
+
+def test_a_linked_worktree_belongs_to_its_main_worktree(repo: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    git.git(repo, "worktree", "add", "--quiet", linked)
+    found = find_project(linked)
+    assert found.root == repo.resolve()
+    assert found.worktree == linked.resolve()
+    assert found.id == find_project(repo).id
+
+
+def test_a_subdirectory_belongs_to_its_repository(repo: Path) -> None:
+    (repo / "deep" / "er").mkdir(parents=True)
+    assert find_project(repo / "deep" / "er").root == repo.resolve()
+
+
+def test_a_submodule_is_a_project_of_its_own(repo: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    git.git(tmp_path, "clone", "--quiet", repo, other)
+    git.git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other, "sub")
+    assert find_project(repo / "sub").root == (repo / "sub").resolve()
+
+
+@pytest.mark.parametrize("name", ["with space", "quote'\"", "ünïcode", "co:lon", "$dollar"])
+def test_any_directory_name_gives_an_id_that_compose_accepts(repo: Path, name: str) -> None:
+    moved = repo.rename(repo.with_name(name))
+    found = find_project(moved)
+    assert found.root == moved.resolve()
+    assert found.id.replace("-", "").isalnum()
+    assert found.id.isascii()
+    assert found.id == found.id.lower()
+
+
+def test_outside_of_a_repository_the_error_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not inside a git repository") as caught:
+        find_project(tmp_path)
+    assert caught.value.hint is not None
+    assert "git init" in caught.value.hint
+
+
+def test_variables_of_a_hook_do_not_redirect_git(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    git.git(tmp_path, "init", "--quiet", other)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert find_project(repo).root == repo.resolve()
