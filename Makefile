@@ -7,6 +7,12 @@ SHELL_SCRIPTS := $(wildcard lib/*/*.sh) .ci/run
 QUICK := not docker and not e2e and not soak
 ENGINE := (docker or e2e) and not soak
 
+# Behind a proxy that signs with its own authority the system's bundle is the one that works, and
+# cspace passes what SSL_CERT_FILE names into the image.
+ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
+export SSL_CERT_FILE ?= /etc/ssl/certs/ca-certificates.crt
+endif
+
 .PHONY: help venv engine base demo check lint quick test engine-tests soak bench wheel clean
 .DEFAULT_GOAL := help
 

@@ -11,7 +11,6 @@ import errno
 import fcntl
 import itertools
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -102,7 +101,7 @@ def _temporary(path: Path, data: str | bytes, mode: int, owner: Owner | None) ->
 
 def _create_temporary(path: Path) -> tuple[Path, int]:
     while True:
-        temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(6)}{TEMPORARY_SUFFIX}")
+        temporary = path.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}{TEMPORARY_SUFFIX}")
         descriptor = os.open(
             temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
         )

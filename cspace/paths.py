@@ -72,6 +72,7 @@ class Inside:
     context: str = "/workspace/.cspace/context"
     secrets: str = "/run/secrets"
     runtime: str = "/run/cspace"
+    python: str = "/opt/cspace/bin/python"
 
 
 INSIDE = Inside()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-import traceback
-from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -39,6 +36,8 @@ app.command()(context_server.context_server)
 
 def _print_version(*, wanted: bool) -> None:
     if wanted:
+        from importlib import metadata  # noqa: PLC0415  30 ms
+
         typer.echo(f"cspace {metadata.version('cspace')}")
         raise typer.Exit
 
@@ -88,6 +87,10 @@ def _report_bug(error: Exception) -> int:
     if show is not None:
         show()
         return int(getattr(error, "exit_code", 2))
+    import tempfile  # noqa: PLC0415  what follows is not on the way of a command that works
+    import traceback  # noqa: PLC0415
+    from importlib import metadata  # noqa: PLC0415
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="cspace-bug-", suffix=".log", delete=False, encoding="utf-8"
     ) as log:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from cspace.cli import render
 from cspace.cli.options import AsJson, Name, complete_name
 from cspace.deps import Deps
-from cspace.engine.model import Container, Port
 from cspace.errors import CommandFailed, Conflict, NotFound
-from cspace.instance.names import check_name
-from cspace.instance.observe import Status, get_instance
-from cspace.lifecycle.describe import Description, describe, describe_all, list_rows
+
+if TYPE_CHECKING:  # 30 ms of modules that `cspace --help` has no use for
+    from cspace.engine.model import Container, Port
+    from cspace.lifecycle.describe import Description
 
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -37,6 +37,8 @@ def list_instances(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     Example: cspace list --json
     """
+    from cspace.lifecycle.describe import list_rows  # noqa: PLC0415  see above
+
     deps: Deps = context.obj
     rows = list_rows(deps.engine, deps.user, deps.project)
     if as_json:
@@ -60,6 +62,8 @@ def status(
 
     Example: cspace status mercury
     """
+    from cspace.lifecycle.describe import describe, describe_all  # noqa: PLC0415  see above
+
     deps: Deps = context.obj
     place = (deps.engine, deps.user, deps.project)
     found = (describe(*place, name),) if name else describe_all(*place)
@@ -78,7 +82,7 @@ def execute(
 
     Example: cspace exec mercury -- git status
     """
-    _enter(context.obj, name, command)
+    _enter(context.obj, name, _without_dashes(command))
 
 
 def shell(context: typer.Context, name: Name) -> None:
@@ -100,7 +104,7 @@ def attach(
 
     Examples: cspace attach mercury · cspace attach mercury -- --continue
     """
-    _enter(context.obj, name, ["claude", *(arguments or ())])
+    _enter(context.obj, name, ["claude", *_without_dashes(arguments or [])])
 
 
 def logs(
@@ -124,6 +128,8 @@ def ports(context: typer.Context, name: Name, *, as_json: AsJson = False) -> Non
 
     Example: cspace ports mercury
     """
+    from cspace.lifecycle.describe import describe  # noqa: PLC0415  see above
+
     deps: Deps = context.obj
     found = describe(deps.engine, deps.user, deps.project, name).ports
     if as_json:
@@ -169,6 +175,9 @@ def _container(deps: Deps, name: str, *, running: bool) -> Container:
         NotFound: there is no such instance, or it has no container.
         Conflict: it does not run, and must.
     """
+    from cspace.instance.names import check_name  # noqa: PLC0415  see above
+    from cspace.instance.observe import Status, get_instance  # noqa: PLC0415
+
     observed = get_instance(deps.engine, deps.user, deps.project.id, check_name(name))
     if observed.container is None:
         raise NotFound(
@@ -184,6 +193,11 @@ def _enter(deps: Deps, name: str, command: Sequence[str]) -> NoReturn:
     container = _container(deps, name, running=True)
     terminal = ["--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else []
     _become("docker", "exec", "--interactive", *terminal, container.name, *command)
+
+
+def _without_dashes(words: list[str]) -> list[str]:
+    """Drop the `--` that ends our own options; any further one is the program's."""
+    return words[1:] if words[:1] == ["--"] else words
 
 
 def _become(*argv: str) -> NoReturn:

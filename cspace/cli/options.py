@@ -10,12 +10,13 @@ import typer
 
 from cspace import paths
 from cspace.errors import CspaceError, UsageError
-from cspace.instance.observe import state_names
-from cspace.project import find_project
 
 
 def complete_name(incomplete: str) -> list[str]:
     """Complete an instance's name from the state directories, without asking the engine."""
+    from cspace.instance.observe import state_names  # noqa: PLC0415  only when a shell asks
+    from cspace.project import find_project  # noqa: PLC0415
+
     try:
         project = find_project(Path.cwd())
     except CspaceError:

@@ -7,7 +7,6 @@ import typer
 from cspace.cli import render
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
-from cspace.lifecycle.init import init_project
 from cspace.owner import find_owner
 
 
@@ -23,6 +22,8 @@ def init(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     Example: cspace init && git add -A && git commit -m "Use cspace"
     """
+    from cspace.lifecycle.init import init_project  # noqa: PLC0415  loads the context store
+
     deps: Deps = context.obj
     result = init_project(deps.project.root, find_owner())
     if as_json:

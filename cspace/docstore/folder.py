@@ -143,22 +143,25 @@ class Folder:
             files.sweep(directory)
 
     def _read(self, directory: Path, stem: str) -> tuple[bytes, os.stat_result]:
-        name = f"{stem}{SUFFIX}"
+        path = self.path_of(stem)
         try:
             # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptor = os.open(directory / name, flags)
+            descriptor = os.open(directory / path.name, flags)
         except FileNotFoundError:
             raise self._missing(stem) from None
         except OSError as error:
-            raise UnreadableDocument(f"{self.relative / name}: {_reason(error)}") from error
-        with os.fdopen(descriptor, "rb") as file:
+            raise UnreadableDocument(f"{path}: {_reason(error)}") from error
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise UnreadableDocument(f"{self.relative / name}: not a regular file")
+                raise UnreadableDocument(f"{path}: not a regular file")
             if status.st_size > MAX_BYTES:
-                raise UnreadableDocument(f"{self.relative / name}: larger than {MAX_BYTES} bytes")
-            return file.read(MAX_BYTES), status
+                raise UnreadableDocument(f"{path}: larger than {MAX_BYTES} bytes")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(MAX_BYTES), status
+        finally:
+            os.close(descriptor)
 
     def _missing(self, stem: str) -> NotFound:
         stems = self.list_stems()

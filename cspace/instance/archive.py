@@ -22,10 +22,11 @@ from cspace.engine.model import Mount
 from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound
 from cspace.files import Owner
 from cspace.instance.snapshot_manifest import Manifest, parse_manifest
+from cspace.paths import INSIDE
 
 ROOT = "refs/cspace/archive"
 _STAMP = "%Y%m%dT%H%M%SZ"
-_PROGRAM = ("python3", "-m", "cspace.instance.snapshot")
+_PROGRAM = (INSIDE.python, "-m", "cspace.instance.snapshot")
 _WORKSPACE, _EXCHANGE, _BUNDLE, _HOST = "/workspace", "/exchange", "archive.bundle", "host"
 _ERRORS: dict[int, type[CspaceError]] = {3: NotFound, 4: Conflict, 5: CommandFailed}
 

@@ -7,6 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/apt.sh"
 
 readonly IMAGE=debian:bookworm-slim SUITE=bookworm PACKAGES=ca-certificates
+readonly KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 readonly PULL_SECONDS=120 # 30 MB; without a registry docker gives up by itself, mostly at once
 
 pull() {
@@ -25,13 +26,15 @@ cached_tar() {
 # left out, as in the image of that name.
 build_tar() {
     local tar=$1 begun=$SECONDS temporary
-    ensure_commands mmdebstrap mmdebstrap
-    [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || apt_install debian-archive-keyring
+    if ! command -v mmdebstrap >/dev/null || [ ! -e "$KEYRING" ]; then
+        apt_install mmdebstrap debian-archive-keyring
+    fi
     say "no registry answers: building $IMAGE from Debian packages (about 30 s)"
     temporary=$(mktemp "$tar.XXXXXX")
     # shellcheck disable=SC2064 # the name is known now and local
     trap "rm -f '$temporary'" EXIT
-    quietly as_root mmdebstrap --variant=minbase --include="$PACKAGES" --format=tar \
+    # Ubuntu's apt does not trust Debian's keys, so they are named.
+    quietly as_root mmdebstrap --keyring="$KEYRING" --variant=minbase --include="$PACKAGES" --format=tar \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-include=/usr/share/doc/*/copyright' "$SUITE" "$temporary" ||
         fail "mmdebstrap could not build $IMAGE" "see that Debian's mirror answers, then try again"

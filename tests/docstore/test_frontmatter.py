@@ -13,7 +13,18 @@ from cspace.docstore.frontmatter import dump_front_matter, parse_front_matter, r
 from cspace.errors import CspaceError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
-    ["yes", "null", "2026-04-14", "0x10", "a: b", "- x", "# c", "a # b", "x\nstatus: resolved", "---"]
+    [
+        "yes",
+        "null",
+        "2026-04-14",
+        "0x10",
+        "a: b",
+        "- x",
+        "# c",
+        "a # b",
+        "x\nstatus: resolved",
+        "---",
+    ]
 )
 
 
@@ -97,7 +108,10 @@ def test_a_document_without_front_matter_is_all_body(document: bytes) -> None:
 
 
 def test_replacing_a_value_keeps_every_other_byte() -> None:
-    before = b"---\r\n# c\r\ntitle: a: b\r\nstatus:   open # why\r\nX-key: [1,\r\n 2]\r\n---\r\nstatus: open"
+    before = (
+        b"---\r\n# c\r\ntitle: a: b\r\nstatus:   open # why\r\nX-key: [1,\r\n 2]\r\n---\r\n"
+        b"status: open"
+    )
     after = replace_value(before, "status", "resolved")
     assert after == before.replace(b"status:   open # why", b"status: resolved")
 

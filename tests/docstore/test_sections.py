@@ -14,8 +14,9 @@ LAYOUT = Layout(("One", "Two", "Log"), guarded=r"\d{4}-\d{2}-\d{2}T", listing="L
 # Lines that look like structure, in every variation that we could think of.
 LINES = st.sampled_from(
     [
-        "## One", "## Two", "## Log", "  ## Two  ", "##\tlog ##", "\\## Two", "\\\\## Log", "### One",
-        "### 2026-04-14T10:30:00Z — @x — status: resolved", "```", "~~~~", "---", "", "text", "\r",
+        "## One", "## Two", "## Log", "  ## Two  ", "##\tlog ##", "\\## Two", "\\\\## Log",
+        "### One", "### 2026-04-14T10:30:00Z — @x — status: resolved", "```", "~~~~", "---", "", "text",
+        "\r",
     ]
 )  # fmt: skip
 BREAKS = st.sampled_from(["\n", "\r\n", "\r", "\n\n", "\u2028", "\x85"])
@@ -39,7 +40,9 @@ def test_any_text_comes_back_byte_for_byte(one: str, two: str, log: str) -> None
 @given(TEXTS)
 def test_a_heading_inside_a_text_is_not_a_section_for_other_readers_either(text: str) -> None:
     body = LAYOUT.render({"One": text, "Two": text, "Log": LAYOUT.escape(text)})
-    headings = [line for line in body.splitlines() if re.match(r" {0,3}##\s+(One|Two|Log)\s*$", line)]
+    headings = [
+        line for line in body.splitlines() if re.match(r" {0,3}##\s+(One|Two|Log)\s*$", line)
+    ]
     assert headings == ["## One", "## Two", "## Log"]
     assert not re.search(r"^### \d{4}-\d\d-\d\dT", body, re.MULTILINE)
 
@@ -52,7 +55,7 @@ def test_other_headings_are_left_alone() -> None:
 def test_a_foreign_body_is_read_by_its_longest_run_of_headings() -> None:
     body = "intro\n## One\na\n## Log\nfake\n## Two\nb\n## Log\n### 2026-01-01T00:00:00Z x\n"
     assert LAYOUT.parse(body) == {
-        "One": "a\n## Log\nfake\n",
+        "One": "a\n## Log\nfake",
         "Two": "b",
         "Log": "### 2026-01-01T00:00:00Z x",
     }

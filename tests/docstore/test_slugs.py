@@ -46,7 +46,20 @@ def test_one_md_suffix_is_allowed_on_input() -> None:
 
 @pytest.mark.parametrize(
     "slug",
-    ["../x", "/etc/passwd", "a/b", "a\0b", "Upper", "a_b", "", ".md", "a.md.md", "a\n", "é", "a" * 300],
+    [
+        "../x",
+        "/etc/passwd",
+        "a/b",
+        "a\0b",
+        "Upper",
+        "a_b",
+        "",
+        ".md",
+        "a.md.md",
+        "a\n",
+        "é",
+        "a" * 300,
+    ],
 )
 def test_a_slug_that_could_leave_the_directory_is_refused(slug: str) -> None:
     with pytest.raises(UsageError, match="only a-z, 0-9 and -"):

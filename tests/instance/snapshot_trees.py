@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from cspace import proc
 from cspace.engine.model import Mount
 from cspace.files import Owner
 from cspace.instance.archive import Place
+from cspace.instance.snapshot_manifest import Manifest, parse_manifest
+from cspace.instance.snapshot_pack import BUNDLE
 from cspace.instance.snapshot_walk import SHARED
 
 PROGRAM = (sys.executable, "-m", "cspace.instance.snapshot")
@@ -87,7 +90,7 @@ def _look(found: os.DirEntry[bytes]) -> tuple[str, int, int, bytes]:
     status = found.stat(follow_symlinks=False)
     content = b""
     if stat.S_ISLNK(status.st_mode):
-        content = os.readlink(found.path)
+        content = os.readlink(found.path)  # noqa: PTH115  names are bytes
     elif stat.S_ISREG(status.st_mode):
         content = Path(os.fsdecode(found.path)).read_bytes()
     kind = stat.filemode(status.st_mode)[0]
@@ -143,22 +146,35 @@ def _answer(result: proc.Result) -> Answer:
     return Answer(result.code, answer.get("message", ""), answer.get("hint") or "")
 
 
+def there_and_back(host: Path, workspace: Path) -> tuple[Seen, Seen]:
+    """Pack, put a fresh clone in the workspace's place, unpack; survey before and after."""
+    before = survey(workspace)
+    exchange = workspace.with_name("exchange")
+    packed = pack(workspace, exchange, "--known", *git(host, "rev-list", "--all").split())
+    assert packed == Answer(0, "", "")
+    assert survey(workspace) == before
+    fresh(host, workspace)
+    assert unpack(workspace, exchange / BUNDLE) == Answer(0, "", "")
+    return before, survey(workspace)
+
+
+def manifest_of(bundle: Path, repository: Path) -> Manifest:
+    """Return what a bundle holds; repository has what it builds on, and takes its objects."""
+    git(repository, "fetch", "--quiet", bundle, "+refs/a/*:refs/look/*")
+    document = proc.run("git", "-C", repository, "show", "refs/look/snapshot:manifest.json")
+    return parse_manifest(document.stdout)
+
+
 def isolated(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
     """Run the program here, with the directories that would be mounted in its container."""
-    places = {mount.target: str(mount.source) for mount in mounts}
-    words = [
-        places.get(
-            word,
-            str(Path(places[top], *rest.split("/"))) if (top := _top(word)) in places else word,
-        )
-        for word in argv
-        for rest in [word.removeprefix(f"{_top(word)}/")]
-    ]
-    return proc.run(sys.executable, *words[1:], ok=tuple(range(256)))
-
-
-def _top(word: str) -> str:
-    return "/".join(word.split("/")[:2])
+    words = list(argv[1:])
+    for mount in mounts:
+        inside = re.compile(rf"{mount.target}(/.*)?")
+        words = [
+            f"{mount.source}{found[1] or ''}" if (found := inside.fullmatch(word)) else word
+            for word in words
+        ]
+    return proc.run(sys.executable, *words, ok=tuple(range(256)))
 
 
 def place(tmp_path: Path, workspace: Path) -> Place:

@@ -1,0 +1,109 @@
+"""Files written by hand or by older tools are read, listed and appended to without damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cspace.context import listing
+from cspace.context.listing import Wanted
+from cspace.context.records import Entry, Kind
+from cspace.context.store import ContextStore
+from cspace.errors import CspaceError
+
+FOREIGN = {
+    "older-tool": (
+        b"---\ntitle: It's broken: badly\ndate: 2026-01-02\nkind: finding\nstatus: open\n"
+        b"category: bug\ntags: a, b\nrelated: \nowner: me\n---\n\n## Summary\n# Big\ntext\n\n"
+        b"## Details\n## Not a section\n\n## Updates\n\n"
+        b"### 2026-01-02T03:04:05Z \xe2\x80\x94 @x \xe2\x80\x94 status: open\n\nfiled\n"
+    ),
+    "crlf": (
+        b"\xef\xbb\xbf---\r\ntitle: 'Quoted'\r\nstatus: acknowledged\r\ntags:\r\n  - a\r\n---\r\n"
+        b"## Summary\r\ntext\r\n\r\n## Updates\r\n"
+        b"### 2026-01-02T03:04:05Z \xe2\x80\x94 @x \xe2\x80\x94 status: open\r\nfiled\r\n"
+    ),
+    "no-final-newline": b"---\nstatus: open\n---\n## Summary\ntext\n\n## Updates",
+    "no-updates": b"---\nstatus: open\ncategory: bug\n---\njust text",
+    "latin-1": b"---\ntitle: caf\xe9\nstatus: open\n---\n## Summary\n\xe9\xe8\n",
+    "two-statuses": b"---\nstatus: open\nstatus: wontfix\n---\n",
+}
+
+
+@pytest.fixture(params=FOREIGN)
+def foreign(request: pytest.FixtureRequest, root: Path) -> Path:
+    path = root / ".cspace/context/findings" / f"2026-01-02-{request.param}.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(FOREIGN[request.param])
+    return path
+
+
+def read(store: ContextStore, path: Path) -> Entry:
+    return store.read_entry(Kind.FINDING, path.name)
+
+
+def test_it_is_read_and_listed(store: ContextStore, foreign: Path) -> None:
+    entry = read(store, foreign)
+    assert entry.text == foreign.read_bytes().decode("utf-8", "replace")
+    assert [info.slug for info in listing.list_findings(store, Wanted()).entries] == [foreign.stem]
+
+
+def test_an_append_keeps_every_byte(store: ContextStore, foreign: Path) -> None:
+    before = foreign.read_bytes()
+    updates = read(store, foreign).updates
+    store.append_to_finding(foreign.stem, "seen\r\n\n")
+    assert foreign.read_bytes().startswith(before)
+    assert [one.note for one in read(store, foreign).updates] == [
+        *(one.note for one in updates),
+        "seen\r\n\n",
+    ]
+
+
+def test_a_new_status_changes_one_line(store: ContextStore, foreign: Path) -> None:
+    before = foreign.read_bytes().split(b"\n")
+    store.append_to_finding(foreign.stem, "done", status="resolved")
+    after = foreign.read_bytes().split(b"\n")
+    changed = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
+    assert len(changed) == 1
+    assert changed[0][1].rstrip() == b"status: resolved"
+    assert read(store, foreign).info.status == "resolved"
+
+
+def test_what_an_older_tool_wrote_is_understood(store: ContextStore, root: Path) -> None:
+    path = root / ".cspace/context/findings/2026-01-02-x.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(FOREIGN["older-tool"])
+    entry = read(store, path)
+    assert entry.info.title == "It's broken: badly"
+    assert (entry.info.tags, entry.info.related) == (("a", "b"), ())
+    assert entry.sections["Summary"] == "# Big\ntext"
+    assert entry.sections["Details"] == "## Not a section"
+    assert [one.note.strip() for one in entry.updates] == ["filed"]
+
+
+def test_a_finding_without_a_header_can_be_noted_on_but_not_given_a_status(
+    store: ContextStore, root: Path
+) -> None:
+    path = root / ".cspace/context/findings/2026-01-02-x.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"# Heading\ntext")
+    assert read(store, path).info.title == "Heading"
+    with pytest.raises(CspaceError, match="status can not be replaced safely"):
+        store.append_to_finding(path.stem, "x", status="resolved")
+    assert path.read_bytes() == b"# Heading\ntext"
+    assert store.append_to_finding(path.stem, "x").status == "open"
+
+
+def test_one_bad_file_never_breaks_the_rest(store: ContextStore, root: Path) -> None:
+    directory = root / ".cspace/context/findings"
+    directory.mkdir(parents=True)
+    (directory / "2026-01-02-good.md").write_bytes(FOREIGN["older-tool"])
+    (directory / "2026-01-03-link.md").symlink_to("/etc/passwd")
+    (directory / "2026-01-04-directory.md").mkdir()
+    found = listing.list_findings(store, Wanted())
+    assert [info.slug for info in found.entries] == ["2026-01-02-good"]
+    assert {Path(one.path).stem: one.reason for one in found.skipped} == {
+        "2026-01-04-directory": "not a regular file",
+        "2026-01-03-link": "a link or another file stands where cspace expects its own",
+    }

@@ -1,0 +1,136 @@
+"""A workspace's own configuration neither runs nor changes what is packed.
+
+Each test first shows that the plant works against plain git.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.instance.snapshot_trees import clone, git, make_host, there_and_back
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    return make_host(tmp_path)
+
+
+@pytest.fixture
+def workspace(host: Path, tmp_path: Path) -> Path:
+    return clone(host, tmp_path / "workspace")
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Path:
+    """Return a program that passes its input on and leaves the file `sprung` beside itself."""
+    program = tmp_path / "trap"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\nexec cat\n", encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def springs(trap: Path) -> bool:
+    """Tell whether the trap has sprung since the last time, and set it again."""
+    mark = trap.with_name("sprung")
+    sprung = mark.exists()
+    mark.unlink(missing_ok=True)
+    return sprung
+
+
+def test_a_planted_filter_is_not_run(host: Path, workspace: Path, trap: Path) -> None:
+    git(workspace, "config", "filter.evil.clean", str(trap))
+    git(workspace, "config", "filter.evil.smudge", str(trap))
+    git(workspace, "config", "filter.evil.required", "true")
+    (workspace / ".gitattributes").write_text("* filter=evil\n", encoding="utf-8")
+    (workspace / "file.txt").write_text("content\n", encoding="utf-8")
+    git(workspace, "add", "file.txt")
+    assert springs(trap)
+    before, after = there_and_back(host, workspace)
+    assert not springs(trap)
+    assert after == before
+
+
+def test_a_planted_fsmonitor_is_not_run(host: Path, workspace: Path, trap: Path) -> None:
+    git(workspace, "config", "core.fsmonitor", str(trap))
+    git(workspace, "status", "--porcelain")
+    assert springs(trap)
+    before, after = there_and_back(host, workspace)
+    assert not springs(trap)
+    assert after == before
+
+
+def test_planted_hooks_are_not_run(host: Path, workspace: Path, trap: Path, tmp_path: Path) -> None:
+    hooks = tmp_path / "workspace/hooks"
+    hooks.mkdir()
+    for name in ("reference-transaction", "post-checkout", "post-index-change", "pre-auto-gc"):
+        for place in (hooks, workspace / ".git/hooks"):
+            place.mkdir(exist_ok=True)
+            (place / name).write_bytes(trap.read_bytes())
+            (place / name).chmod(0o755)
+    git(workspace, "tag", "from-hooks")
+    assert springs(trap)
+    git(workspace, "config", "core.hooksPath", "hooks")
+    git(workspace, "tag", "from-hooks-path")
+    assert springs(trap)
+    before, after = there_and_back(host, workspace)
+    assert not springs(trap)
+    assert after == before
+
+
+def test_a_planted_work_tree_does_not_lead_the_archive_elsewhere(
+    host: Path, workspace: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "private.txt").write_text("private", encoding="utf-8")
+    git(workspace, "config", "core.worktree", str(elsewhere))
+    assert "private.txt" in git(workspace, "status", "--porcelain")
+    before, after = there_and_back(host, workspace)
+    assert b"private.txt" not in after
+    assert after == before
+
+
+def test_planted_includes_aliases_and_line_endings_change_nothing(
+    host: Path, workspace: Path, trap: Path
+) -> None:
+    (workspace / "more.config").write_text(f"[core]\n\tfsmonitor = {trap}\n", encoding="utf-8")
+    git(workspace, "config", "include.path", str(workspace / "more.config"))
+    git(workspace, "config", "alias.cat-file", f"!{trap}")
+    git(workspace, "config", "core.autocrlf", "true")
+    (workspace / "unix.txt").write_bytes(b"a\nb\n")
+    (workspace / "dos.txt").write_bytes(b"a\r\nb\r\n")
+    git(workspace, "status", "--porcelain")
+    assert springs(trap)
+    before, after = there_and_back(host, workspace)
+    assert not springs(trap)
+    assert (after[b"unix.txt"][3], after[b"dos.txt"][3]) == (b"a\nb\n", b"a\r\nb\r\n")
+    assert after == before
+
+
+def test_a_planted_replacement_does_not_change_what_is_archived(
+    host: Path, workspace: Path
+) -> None:
+    first = git(workspace, "rev-parse", "HEAD")
+    git(workspace, "replace", "HEAD", "HEAD~1")
+    assert git(workspace, "show", "-s", "--format=%s", "HEAD") == "Add .gitignore"
+    before, after = there_and_back(host, workspace)
+    assert after == before
+    kept = git(workspace, "--no-replace-objects", "show", "-s", "--format=%s", first)
+    assert kept == "Add src/main.py"
+
+
+def test_a_link_to_a_directory_outside_is_a_link_and_is_not_followed(
+    host: Path, workspace: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "private.txt").write_text("private", encoding="utf-8")
+    (workspace / "link").symlink_to(outside)
+    assert (workspace / "link/private.txt").exists()
+    before, after = there_and_back(host, workspace)
+    assert after[b"link"][0] == "l"
+    assert b"link/private.txt" not in after
+    assert after == before
+    assert (outside / "private.txt").exists()
