@@ -1,15 +1,19 @@
 """One function per git command that cspace runs on the host's repository.
 
-No function here is ever pointed at a workspace: its configuration is an agent's, and git would run it.
+No function here is ever pointed at a workspace: its configuration is an agent's, and git would
+run it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from cspace import proc
+from cspace.errors import UsageError
 
 # Set inside hooks and by wrappers, these would point every command at another repository.
 # GIT_CONFIG_* and the identity stay: they are the user's own way to configure git.
@@ -60,20 +64,39 @@ def resolve(repository: Path, revision: str) -> str | None:
     return asked.text or None if asked.code == 0 else None
 
 
-def find_worktree(start: Path) -> Path | None:
-    """Return the top of the work tree around start, None outside of any."""
-    asked = git(start, "rev-parse", "--show-toplevel", ok=(0, 128))
-    return Path(asked.text) if asked.code == 0 and asked.text else None
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A work tree's top, its own git directory, and the one that it shares with its siblings."""
+
+    top: Path
+    git_directory: Path
+    common_directory: Path
 
 
-def main_worktree(worktree: Path) -> Path:
-    """Return the main worktree that a linked worktree belongs to; itself for any other."""
-    directories = git(
-        worktree, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"
-    ).text.splitlines()
-    if directories[0] == directories[1]:
-        return worktree
-    listed = git(worktree, "worktree", "list", "--porcelain", "-z").text
+def find_worktree(start: Path) -> Worktree | None:
+    """Return the work tree around start, None outside of any.
+
+    Raises:
+        CommandFailed: there is one that git refuses to read, for example another user's.
+    """
+    words = ("--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
+    asked = git(start, "rev-parse", *words, ok=(0, 128))
+    if asked.code == 0:
+        top, own, *common = map(Path, asked.text.split("\n"))
+        if len(common) != 1:
+            raise UsageError(f"{start}: a path with a line break in it is not supported")
+        return Worktree(top, own, common[0])
+    said = os.fsdecode(asked.stderr)
+    if "not a git repository" in said or "must be run in a work tree" in said:
+        return None
+    raise proc.failure(asked.argv, asked.code, said)
+
+
+def main_worktree(worktree: Worktree) -> Path:
+    """Return the main worktree that a linked worktree belongs to; its own top for any other."""
+    if worktree.git_directory == worktree.common_directory:
+        return worktree.top
+    listed = git(worktree.top, "worktree", "list", "--porcelain", "-z").text
     return Path(listed.split("\0")[0].removeprefix("worktree "))
 
 
@@ -122,21 +145,22 @@ _HARMLESS = (
 _AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1"}
 
 
-def fetch_bundle(repository: Path, bundle: Path, refspec: str) -> None:
-    """Fetch refs and objects out of a bundle: all refs or none, every object checked.
+def index_pack(repository: Path, pack: IO[bytes]) -> None:
+    """Take the objects of a thin pack, from where the file stands; refuse it as a whole.
+
+    `git fetch` of a bundle would be shorter, but ignores fetch.fsckObjects before git 2.46.
 
     Raises:
-        CommandFailed: an object is broken or dangerous, one is missing, or a ref is taken.
+        CommandFailed: an object is broken or dangerous, or one that it builds on is missing.
     """
-    settings = ["fetch.fsckObjects=true", "transfer.fsckObjects=true", "core.bigFileThreshold=1m"]
-    settings += [f"fetch.fsck.{one}=warn" for one in _HARMLESS]
-    settings += ["protocol.file.allow=always", "gc.auto=0", "fetch.writeCommitGraph=false"]
-    git(
-        repository, *(word for one in settings for word in ("-c", one)),
-        "fetch", "--quiet", "--atomic", "--no-tags", "--no-prune", "--no-write-fetch-head",
-        "--no-auto-maintenance", "--no-recurse-submodules", "--no-show-forced-updates",
-        bundle, refspec, env=_AS_STORED,
-    )  # fmt: skip
+    severity = ",".join(f"{one}=warn" for one in _HARMLESS)
+    words = ("index-pack", "--stdin", "--fix-thin", f"--strict={severity}")
+    with proc.talk(
+        "git", "-C", repository, "-c", "core.bigFileThreshold=1m", *words,
+        env=environment() | _AS_STORED, stdin=pack,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+        process.stdout.read()
 
 
 def create_bundle(

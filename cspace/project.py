@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace import git
-from cspace.errors import CommandFailed, UsageError
+from cspace.errors import UsageError
 
 SLUG_LENGTH = 30
 
@@ -40,6 +40,7 @@ def find_project(start: Path) -> Project:
 
     Raises:
         UsageError: start is not inside a work tree of a git repository.
+        CommandFailed: git refuses to read it.
     """
     worktree = git.find_worktree(start)
     if worktree is None:
@@ -47,8 +48,5 @@ def find_project(start: Path) -> Project:
             f"{start} is not inside a git repository",
             hint="cd into your project, or make one: git init && git commit --allow-empty -m start",
         )
-    try:
-        root = git.main_worktree(worktree).resolve()
-    except CommandFailed as error:
-        raise UsageError(f"{worktree}: git can not read this repository: {error}") from error
-    return Project(project_id(root), root, worktree.resolve())
+    root = git.main_worktree(worktree).resolve()
+    return Project(project_id(root), root, worktree.top.resolve())

@@ -46,6 +46,11 @@ def test_any_directory_name_gives_an_id_that_compose_accepts(repo: Path, name: s
     assert found.id == found.id.lower()
 
 
+def test_a_path_with_a_line_break_is_refused_in_words(repo: Path) -> None:
+    with pytest.raises(UsageError, match="line break"):
+        find_project(repo.rename(repo.with_name("a\nb")))
+
+
 def test_outside_of_a_repository_the_error_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not inside a git repository") as caught:
         find_project(tmp_path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cspace.cli import render
+from cspace.cli.inside import attach
 from cspace.cli.options import All, AsJson, DryRun, Name, Names, Sets, complete_name, parse_flags
 from cspace.deps import Deps
 from cspace.errors import PartialFailure, UsageError
@@ -61,8 +62,6 @@ def up(  # noqa: PLR0913  one parameter an option
     wanted = tuple(dict.fromkeys(names or ())) or core.claim_names(host, count)
     _show_ready(wanted, lambda name: core.up(host, name, wish), as_json=as_json)
     if len(wanted) == 1 and not (no_attach or as_json) and sys.stdin.isatty():
-        from cspace.cli.inside import attach  # noqa: PLC0415  keeps the modules apart
-
         attach(context, wanted[0])
 
 

@@ -20,6 +20,7 @@ from cspace.events import Event, State
 
 SCHEMA_VERSION = 1
 # Build steps are worth a line each; Compose's and pip's own chatter is not.
+BUILD_LINE_LENGTH = 100
 _BUILD_STEP = re.compile(r"#\d+ \[")
 _writing = threading.Lock()
 
@@ -60,12 +61,18 @@ def note(text: str) -> None:
 
 def progress(event: Event) -> None:
     """Show one event as a plain line on stderr."""
-    if event.state is State.DONE:
-        note(f"{event.subject:<10} {event.phase:<10} {event.seconds or 0:6.1f} s")
-    elif event.state is State.FAILED:
-        note(f"{event.subject:<10} {event.phase:<10} failed after {event.seconds or 0:.1f} s")
-    elif (event.state is State.STARTED and event.detail) or _BUILD_STEP.match(event.detail):
-        note(f"{event.subject:<10} {event.phase:<10} {event.detail}")
+    match event.state:
+        case State.STARTED:
+            said = f"… {event.detail}"
+        case State.DONE:
+            said = f"{event.seconds or 0:.1f} s"
+        case State.FAILED:
+            said = f"failed after {event.seconds or 0:.1f} s"
+        case State.OUTPUT if _BUILD_STEP.match(event.detail):
+            said = event.detail[:BUILD_LINE_LENGTH]
+        case _:
+            return
+    note(f"{event.subject:<10} {event.phase:<10} {said}".rstrip())
 
 
 def printable(text: str) -> str:

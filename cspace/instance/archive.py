@@ -21,6 +21,7 @@ from cspace import files, git, proc
 from cspace.engine.model import Mount
 from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound
 from cspace.files import Owner
+from cspace.instance.snapshot_bundle import Header, open_pack, read_header
 from cspace.instance.snapshot_manifest import Manifest, parse_manifest
 from cspace.paths import INSIDE
 
@@ -93,15 +94,16 @@ def archive_workspace(
     with _exchange(place) as exchange:
         _pack(repository, place, isolated, exchange, (*options, f"--at={int(now().timestamp())}"))
         try:
-            archive = _fetch(repository, place.name, exchange / _BUNDLE, now())
+            header = _take(repository, exchange / _BUNDLE)
         except CommandFailed:
             # A history that the host refuses is still work: it comes along, but only as files,
             # which git on the host never takes for objects.
             options = (*options, "--opaque", f"--at={int(now().timestamp())}")
             _pack(repository, place, isolated, exchange, options)
-            archive = _fetch(repository, place.name, exchange / _BUNDLE, now())
+            header = _take(repository, exchange / _BUNDLE)
+    archive = Archive(place.name, _free_stamp(repository, place.name, now()), header.snapshot)
+    _create_refs(repository, archive, header)
     try:
-        _complete(repository, archive)
         check_archive(repository, archive)
     except BaseException:
         remove_archive(repository, archive)
@@ -124,22 +126,28 @@ def _pack(
     _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
 
 
-def _fetch(repository: Path, name: str, bundle: Path, now: datetime) -> Archive:
+def _take(repository: Path, bundle: Path) -> Header:
+    header = read_header(bundle)
+    with open_pack(bundle, header) as pack:
+        git.index_pack(repository, pack)
+    return header
+
+
+def _free_stamp(repository: Path, name: str, now: datetime) -> str:
     first = now.astimezone(UTC).strftime(_STAMP)
     taken = {archive.stamp for archive in list_archives(repository, name)}
     stamps = itertools.chain((first,), (f"{first}-{number}" for number in itertools.count(2)))
-    stamp = next(one for one in stamps if one not in taken)
-    # Without a '+': what another archive of this moment has taken is not replaced.
-    git.fetch_bundle(repository, bundle, f"refs/a/*:{ROOT}/{name}/{stamp}/*")
-    return next(one for one in list_archives(repository, name) if one.stamp == stamp)
+    return next(one for one in stamps if one not in taken)
 
 
-def _complete(repository: Path, archive: Archive) -> None:
-    """Create the refs that no bundle brings, because the host had their commits."""
-    found = git.list_refs(repository, archive.ref)
-    wanted = load_manifest(repository, archive).refs
-    missing = {f"{archive.ref}/{name}": one for name, one in wanted}
-    git.create_refs(repository, {k: v for k, v in missing.items() if k not in found})
+def _create_refs(repository: Path, archive: Archive, header: Header) -> None:
+    """Create all refs of an archive at once; also those that no bundle brings.
+
+    A bundle names no ref whose commit the host had already.
+    """
+    brought = {name.removeprefix(header.top): one for name, one in header.refs.items()}
+    wanted = dict(load_manifest(repository, archive).refs) | brought
+    git.create_refs(repository, {f"{archive.ref}/{name}": one for name, one in wanted.items()})
 
 
 def check_archive(repository: Path, archive: Archive) -> Manifest:

@@ -67,7 +67,7 @@ class Request:
     ignored_total: int = IGNORED_TOTAL
 
 
-class _Unfollowed(Exception):  # noqa: N818  says "take the other way", not always an error
+class _Unfollowed(Exception):
     """A repository that must travel as plain files; broken when its reason is a defect."""
 
     def __init__(self, path: bytes, reason: str, *, broken: bool = True) -> None:

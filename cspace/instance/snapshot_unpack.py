@@ -11,13 +11,13 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from cspace import proc
 from cspace.errors import CommandFailed, CspaceError
 from cspace.files import TEMPORARY_SUFFIX
+from cspace.instance.snapshot_bundle import Header, open_pack, read_header
 from cspace.instance.snapshot_git import Scratch, create_scratch
 from cspace.instance.snapshot_manifest import (
     Carried,
@@ -31,16 +31,6 @@ from cspace.instance.snapshot_walk import SHARED, join
 
 _CHUNK = 1 << 20
 _MAIN = b".git"
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The start of a bundle: what it needs, what it brings, and where its pack begins."""
-
-    object_format: str
-    needed: tuple[str, ...]
-    refs: dict[str, str]
-    pack: int
 
 
 def unpack(workspace: Path, bundle: Path) -> Manifest:
@@ -58,13 +48,11 @@ def unpack(workspace: Path, bundle: Path) -> Manifest:
         store = join(workspace, _MAIN + b"/objects")
         stores = [store] if os.path.isdir(store) else []  # noqa: PTH112  names are bytes
         scratch = create_scratch(directory, stores, object_format=header.object_format)
-        with bundle.open("rb") as file:
-            os.lseek(file.fileno(), header.pack, os.SEEK_SET)
-            with proc.talk(
-                "git", "index-pack", "--fix-thin", "--stdin", env=scratch.environment(), stdin=file
-            ) as process:
-                assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
-                process.stdout.read()
+        with open_pack(bundle, header) as pack, proc.talk(
+            "git", "index-pack", "--fix-thin", "--stdin", env=scratch.environment(), stdin=pack
+        ) as process:
+            assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+            process.stdout.read()
         manifest = _load(scratch, header)
         _Unpacking(workspace, scratch, manifest).run(header.needed)
     except OSError as error:
@@ -82,35 +70,10 @@ def _unwritable(workspace: Path, error: OSError) -> CspaceError:
     )
 
 
-def read_header(bundle: Path) -> Header:
-    """Read a bundle's header.
-
-    Raises:
-        CspaceError: it is not a bundle.
-    """
-    object_format, needed, refs = "sha1", list[str](), dict[str, str]()
-    with bundle.open("rb") as file:
-        if file.readline() not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
-            raise CspaceError(f"{bundle} is not a git bundle")
-        while line := file.readline().rstrip(b"\n"):
-            text = line.decode("utf-8", "replace")
-            if text.startswith("@object-format="):
-                object_format = text.partition("=")[2]
-            elif text.startswith("-"):
-                needed.append(text[1:].partition(" ")[0])
-            elif not text.startswith("@"):
-                one, _, name = text.partition(" ")
-                refs[name] = one
-        return Header(object_format, tuple(needed), refs, file.tell())
-
-
 def _load(scratch: Scratch, header: Header) -> Manifest:
-    # Every other ref is deeper below the common prefix: <number>/<name>.
-    name = min(header.refs, key=lambda one: one.count("/"), default="")
-    if not name.endswith("/snapshot"):
-        raise CspaceError("the bundle does not hold a snapshot")
-    commit = header.refs[name]
-    return parse_manifest(scratch.run("cat-file", "blob", f"{commit}:manifest.json").stdout)
+    return parse_manifest(
+        scratch.run("cat-file", "blob", f"{header.snapshot}:manifest.json").stdout
+    )
 
 
 class _Unpacking:

@@ -6,7 +6,6 @@ import datetime
 from dataclasses import asdict
 from typing import Annotated, Literal
 
-from mcp.server import MCPServer
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -24,6 +23,7 @@ from cspace.mcp.context_results import (
     entries_facts,
     findings_facts,
 )
+from cspace.mcp.stdio import StdioServer
 from cspace.mcp.tools import ADD, ASK_A_PERSON, DESTROY, READ, facts, strict_tool
 
 NAME = "cspace-context"
@@ -58,12 +58,12 @@ Day = datetime.date | None
 Limit = Annotated[int, Field(ge=1, le=listing.MAX_LIMIT)]
 
 
-def build(store: ContextStore, *, version: str = "") -> MCPServer:
+def build(store: ContextStore, *, version: str = "") -> StdioServer:
     """Return the server over a store; inside an instance nothing can be removed."""
     tools = [*_read_tools(store), *_list_tools(store), *_write_tools(store)]
     if store.origin.instance is None:
         tools.append(_remove_tool(store))
-    return MCPServer(
+    return StdioServer(
         NAME, instructions=INSTRUCTIONS, version=version, tools=tools, log_level="WARNING"
     )
 

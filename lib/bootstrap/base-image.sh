@@ -37,7 +37,7 @@ build_tar() {
     quietly as_root mmdebstrap --keyring="$KEYRING" --variant=minbase --include="$PACKAGES" --format=tar \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-include=/usr/share/doc/*/copyright' "$SUITE" "$temporary" ||
-        fail "mmdebstrap could not build $IMAGE" "see that Debian's mirror answers, then try again"
+        fail "mmdebstrap could not build $IMAGE" "see that Debian's mirror answers and that debian-archive-keyring knows $SUITE"
     mv "$temporary" "$tar"
     say "built in $((SECONDS - begun)) s"
 }

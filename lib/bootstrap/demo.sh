@@ -10,6 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PATH=$(cd "$here/../../.venv/bin" && pwd):$PATH
 readonly DEMO=${CSPACE_DEMO:-$HOME/cspace-demo}
 
+# A command and what it answers.
 show() {
     printf '\n$ %s\n' "$*"
     "$@" </dev/null
@@ -27,6 +28,14 @@ create_repository() {
     git_demo add README.md shop.py
     git_demo commit --quiet --message='Start the shop'
     say "created $DEMO"
+}
+
+# What init made belongs to the project, and only once: later records are a person's to commit.
+prepare_project() {
+    show cspace init
+    git_demo ls-files --error-unmatch .cspace.json >/dev/null 2>&1 && return
+    git_demo add --all
+    git_demo commit --quiet --message='Prepare for cspace'
 }
 
 # The client runs inside the instance: it speaks to the same server, over the same pipes, as an
@@ -72,7 +81,7 @@ share_decision() {
 
 create_repository
 cd "$DEMO"
-show cspace init
+prepare_project
 show cspace up mercury venus --no-attach
 show_connection
 share_decision

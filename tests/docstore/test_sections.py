@@ -15,8 +15,8 @@ LAYOUT = Layout(("One", "Two", "Log"), guarded=r"\d{4}-\d{2}-\d{2}T", listing="L
 LINES = st.sampled_from(
     [
         "## One", "## Two", "## Log", "  ## Two  ", "##\tlog ##", "\\## Two", "\\\\## Log",
-        "### One", "### 2026-04-14T10:30:00Z — @x — status: resolved", "```", "~~~~", "---", "", "text",
-        "\r",
+        "### One", "### 2026-04-14T10:30:00Z — @x — status: resolved", "```", "~~~~", "---", "",
+        "text", "\r",
     ]
 )  # fmt: skip
 BREAKS = st.sampled_from(["\n", "\r\n", "\r", "\n\n", "\u2028", "\x85"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,11 @@ def make_nested(workspace: Path, name: str = "vendor/nested") -> tuple[Path, str
     return nested, commit(nested, "inner.txt", "inner\n")
 
 
-def break_blob(repository: Path, content: str) -> None:
-    """Remove the object of a file that holds content."""
-    (repository / "probe").write_text(content, encoding="utf-8")
-    blob = git(repository, "hash-object", "probe")
-    (repository / "probe").unlink()
+def break_blob(repository: Path, name: str) -> None:
+    """Remove the object of a committed file, and change the file, which could replace it."""
+    blob = git(repository, "rev-parse", f"HEAD:{name}")
     (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    (repository / name).write_text("changed\n", encoding="utf-8")
 
 
 def carried(workspace: Path, host: Path) -> dict[bytes, Carried]:
@@ -185,8 +185,8 @@ def test_a_broken_nested_repository_stops_the_packing_and_is_named(
     nested, _ = make_nested(workspace)
     assert pack(workspace, tmp_path / "exchange").code == 0
     (tmp_path / "exchange" / BUNDLE).unlink()
-    damages = {
-        "blob": lambda: break_blob(nested, "inner\n"),
+    damages: dict[str, Callable[[], object]] = {
+        "blob": lambda: break_blob(nested, "inner.txt"),
         "ref": lambda: (nested / ".git/refs/heads/lost").write_text("1" * 40, encoding="ascii"),
         "index": lambda: (nested / ".git/index").write_bytes(b"DIRC garbage"),
         "head": lambda: (nested / ".git/HEAD").write_bytes(b"\0\0\0"),
@@ -212,7 +212,7 @@ def test_a_broken_nested_repository_comes_back_as_it_was_when_that_is_accepted(
     host: Path, workspace: Path, tmp_path: Path
 ) -> None:
     nested, _ = make_nested(workspace)
-    break_blob(nested, "inner\n")
+    break_blob(nested, "inner.txt")
     before = survey(workspace)
     assert pack(workspace, tmp_path / "exchange", "--accept-broken").code == 0
     fresh(host, workspace)
@@ -246,10 +246,10 @@ def test_a_workspace_whose_git_is_damaged_comes_back_as_it_was(
     host: Path, workspace: Path, tmp_path: Path, damage: str
 ) -> None:
     commit(workspace, "work.txt", "work\n")
-    damages = {
-        "head": lambda: (workspace / ".git/HEAD").unlink(),
+    damages: dict[str, Callable[[], object]] = {
+        "head": (workspace / ".git/HEAD").unlink,
         "objects": lambda: shutil.rmtree(workspace / ".git/objects"),
-        "blob": lambda: break_blob(workspace, "work\n"),
+        "blob": lambda: break_blob(workspace, "work.txt"),
         "index": lambda: (workspace / ".git/index").write_bytes(b"DIRC garbage"),
     }
     damages[damage]()

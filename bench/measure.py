@@ -1,0 +1,74 @@
+"""Times programs side by side, and prints medians and the ratios between them."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+CSPACE = Path(sys.executable).with_name("cspace")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A claim: one subject's median time over another's, and what it should not exceed."""
+
+    subject: str
+    baseline: str
+    limit: float
+
+
+def run(*argv: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
+    """Run a program to its end and return its output; a failure ends the benchmark."""
+    done = subprocess.run(
+        argv,
+        cwd=cwd,
+        env=os.environ | dict(env or {}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{argv} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def timed(act: Callable[[], object]) -> float:
+    """Return the seconds that one call takes."""
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+def alternate(
+    subjects: Mapping[str, Callable[[], float]], rounds: int
+) -> dict[str, tuple[float, ...]]:
+    """Measure every subject once a round, so that a slow minute hits all of them alike."""
+    times: dict[str, list[float]] = {name: [] for name in subjects}
+    for _ in range(rounds):
+        for name, measure in subjects.items():
+            times[name].append(measure())
+    return {name: tuple(values) for name, values in times.items()}
+
+
+def show(times: Mapping[str, Sequence[float]], ratios: Sequence[Ratio]) -> None:
+    """Print a line a subject and a line a ratio."""
+    width = max(map(len, times))
+    for name, values in times.items():
+        spread = f"{min(values):.3f} … {max(values):.3f}"
+        median = statistics.median(values)
+        print(f"{name:<{width}}  median {median:.3f} s  ({spread}, n = {len(values)})")
+    for ratio in ratios:
+        if ratio.subject not in times or ratio.baseline not in times:
+            print(f"{ratio.subject} ÷ {ratio.baseline}: not measured here")
+            continue
+        value = statistics.median(times[ratio.subject]) / statistics.median(times[ratio.baseline])
+        verdict = "ok" if value <= ratio.limit else "ABOVE"
+        name = f"{ratio.subject} ÷ {ratio.baseline}"
+        print(f"{name}: {value:.2f}  (claimed ≤ {ratio.limit:g}: {verdict})")

@@ -1,0 +1,124 @@
+"""Bringing an instance up, with the image there, over what others take for the same container.
+
+Compose gets the very file that cspace rendered; the devcontainer CLI gets the very image. It is
+installed from npm for the run; without npm its line is left out.
+
+    python bench/up.py [ROUNDS]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from measure import CSPACE, Ratio, alternate, run, show, timed
+
+ROUNDS = 7
+DEVCONTAINER_CLI = "@devcontainers/cli@0.89.0"
+CONFIGURATION = Path(__file__).parent.parent / "devcontainer" / "devcontainer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A sample repository, and the home that the measured programs see."""
+
+    home: Path
+    repository: Path
+
+    def cspace(self, *words: str) -> str:
+        return run(CSPACE, *words, cwd=self.repository, env={"HOME": str(self.home)})
+
+    def cspace_up(self, *names: str) -> float:
+        seconds = timed(lambda: self.cspace("up", *names, "--no-attach"))
+        self.cspace("down", *(f"--discard={name}" for name in names))
+        return seconds
+
+    def compose_up(self) -> float:
+        """Start and remove the same service again, with everything that it mounts in place."""
+        [found] = self.home.glob(".cspace/instances/*/template/compose.yaml")
+        words = ("docker", "compose", "-p", "cspace-bench", "-f", found)
+        seconds = timed(lambda: run(*words, "up", "--detach", "--wait"))
+        run(*words, "down", "--timeout", "1")
+        return seconds
+
+    def devcontainer_up(self, program: Path, image: str) -> float:
+        words = (program, "up", "--workspace-folder", self.repository, "--config", CONFIGURATION)
+        said = ""
+
+        def measure() -> None:
+            nonlocal said
+            said = run(*words, env={"HOME": str(self.home), "CSPACE_IMAGE": image})
+
+        seconds = timed(measure)
+        run("docker", "rm", "--force", json.loads(said.splitlines()[-1])["containerId"])
+        return seconds
+
+
+def main(rounds: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="cspace-bench-", ignore_cleanup_errors=True) as place:
+        site = make_site(Path(place))
+        site.cspace("up", "template", "--no-attach")
+        [template] = json.loads(site.cspace("status", "template", "--json"))["instances"]
+        site.cspace("stop", "template")
+        subjects = {
+            "cspace up": lambda: site.cspace_up("mercury"),
+            "compose up --wait": site.compose_up,
+            "two cspace up at once": lambda: site.cspace_up("venus", "earth"),
+        }
+        program = devcontainer_program(Path(place))
+        if program is not None:
+            subjects["devcontainer up"] = lambda: site.devcontainer_up(program, template["image"])
+        try:
+            times = alternate(subjects, rounds)
+        finally:
+            site.cspace("down", "--discard=template")
+    show(
+        times,
+        (
+            Ratio("cspace up", "compose up --wait", 1.5),
+            Ratio("cspace up", "devcontainer up", 0.8),
+            Ratio("two cspace up at once", "cspace up", 1.6),
+        ),
+    )
+
+
+def make_site(place: Path) -> Site:
+    """Make a repository and a home; as root they are the container user's, as everywhere."""
+    site = Site(place / "home", place / "sample")
+    site.home.mkdir()
+    place.chmod(0o755)
+    git = ("git", "-c", "user.name=Bench", "-c", "user.email=bench@example.com")
+    run(*git, "init", "--quiet", site.repository)
+    (site.repository / "README.md").write_text("# Sample\n", encoding="utf-8")
+    site.cspace("init")
+    run(*git, "-C", site.repository, "add", "--all")
+    run(*git, "-C", site.repository, "commit", "--quiet", "--message", "Start")
+    if os.geteuid() == 0:
+        run("chown", "-R", "1000:1000", site.repository)
+        run(
+            "git",
+            "config",
+            "--global",
+            "--add",
+            "safe.directory",
+            "*",
+            env={"HOME": str(site.home)},
+        )
+    return site
+
+
+def devcontainer_program(place: Path) -> Path | None:
+    """Install the reference CLI into a directory of the run."""
+    if shutil.which("npm") is None:
+        return None
+    run("npm", "install", "--silent", "--prefix", place / "npm", DEVCONTAINER_CLI)
+    return place / "npm" / "node_modules" / ".bin" / "devcontainer"
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS)

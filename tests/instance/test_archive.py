@@ -1,0 +1,336 @@
+"""Archives in the host's repository: whole or absent, read back, listed, restored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cspace import proc
+from cspace.engine.model import Mount
+from cspace.errors import CommandFailed, CspaceError
+from cspace.instance.archive import (
+    Archive,
+    Isolated,
+    archive_workspace,
+    check_archive,
+    list_archives,
+    load_manifest,
+    make_bundle,
+    remove_archive,
+    restore_workspace,
+)
+from cspace.instance.snapshot_manifest import Carried
+from tests.conftest import Clock
+from tests.instance.snapshot_trees import (
+    clone,
+    commit,
+    fresh,
+    git,
+    isolated,
+    make_host,
+    outlook,
+    place,
+    survey,
+)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    return make_host(tmp_path)
+
+
+@pytest.fixture
+def workspace(host: Path, tmp_path: Path) -> Path:
+    return clone(host, tmp_path / "workspace")
+
+
+@pytest.fixture
+def archived(host: Path, workspace: Path, tmp_path: Path, clock: Clock) -> Callable[[], Archive]:
+    """Return a function that archives the workspace."""
+    return lambda: archive_workspace(host, place(tmp_path, workspace), isolated, clock)
+
+
+def refs(host: Path) -> str:
+    return git(host, "for-each-ref")
+
+
+def test_a_workspace_is_archived_and_restored_byte_for_byte(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    work = commit(workspace, "work.txt")
+    (workspace / "untracked").write_text("untracked\n", encoding="utf-8")
+    before, said = survey(workspace), outlook(workspace)
+    archive = archived()
+    assert archive.ref == "refs/cspace/archive/mercury/20260414T103000Z"
+    assert archive.time == datetime(2026, 4, 14, 10, 30, tzinfo=UTC)
+    assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/cspace/mercury") == work
+    known = fresh(host, workspace)
+    restore_workspace(host, archive, place(tmp_path, workspace), isolated, known=known)
+    assert survey(workspace) == before
+    assert outlook(workspace) == said
+    assert list((tmp_path / "state").iterdir()) == []
+
+
+def test_an_archive_is_restored_into_an_empty_workspace(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    commit(workspace, "work.txt")
+    before, said = survey(workspace), outlook(workspace)
+    archive = archived()
+    workspace.rename(tmp_path / "before")
+    workspace.mkdir()
+    restore_workspace(host, archive, place(tmp_path, workspace), isolated)
+    assert survey(workspace) == before
+    assert outlook(workspace) == said
+
+
+def test_an_archive_outlives_every_other_ref_and_garbage_collection(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    (workspace / "src/main.py").write_text("stashed\n", encoding="utf-8")
+    git(workspace, "stash", "--quiet")
+    (workspace / "src/main.py").write_text("stashed too\n", encoding="utf-8")
+    git(workspace, "stash", "--quiet")
+    (workspace / "staged").write_text("staged\n", encoding="utf-8")
+    git(workspace, "add", "staged")
+    (workspace / "staged").write_text("changed\n", encoding="utf-8")
+    before, said = survey(workspace), outlook(workspace)
+    archive = archived()
+    git(host, "switch", "--quiet", "--orphan", "other")
+    git(host, "branch", "--quiet", "-D", "main")
+    git(host, "reflog", "expire", "--expire=now", "--all")
+    git(host, "gc", "--quiet", "--prune=now")
+    check_archive(host, archive)
+    workspace.rename(tmp_path / "before")
+    workspace.mkdir()
+    restore_workspace(host, archive, place(tmp_path, workspace), isolated)
+    assert survey(workspace) == before
+    assert outlook(workspace) == said
+
+
+def test_two_archives_in_one_second_do_not_collide(
+    host: Path, workspace: Path, archived: Callable[[], Archive], clock: Clock
+) -> None:
+    first = archived()
+    commit(workspace, "later.txt")
+    second, third = archived(), archived()
+    clock.advance(seconds=1)
+    fourth = archived()
+    assert [one.stamp for one in (second, third, fourth)] == [
+        "20260414T103000Z-2",
+        "20260414T103000Z-3",
+        "20260414T103001Z",
+    ]
+    assert list_archives(host) == (first, second, third, fourth)
+    assert list_archives(host, "venus") == ()
+
+
+def test_a_removed_archive_takes_only_its_own_refs(
+    host: Path, workspace: Path, archived: Callable[[], Archive]
+) -> None:
+    first = archived()
+    before = refs(host)
+    second = archived()
+    remove_archive(host, second)
+    assert refs(host) == before
+    assert list_archives(host) == (first,)
+
+
+def test_an_archive_costs_only_what_the_host_does_not_have(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    before = int(git(host, "count-objects", "-v").split()[1])
+    (workspace / "one.txt").write_text("one\n", encoding="utf-8")
+    archived()
+    # The file, manifest.json, the trees and the commit that hold them, and what keeps reflogs.
+    assert int(git(host, "count-objects", "-v").split()[1]) - before < 15
+
+
+def loosen(repository: Path) -> None:
+    """Take a repository's objects out of its packs."""
+    store = repository / ".git/objects/pack"
+    for pack in list(store.glob("*.pack")):
+        pack.rename(repository / "taken.pack")
+        for left in store.glob(f"{pack.stem}.*"):
+            left.unlink()
+        content = (repository / "taken.pack").read_bytes()
+        proc.run("git", "-C", repository, "unpack-objects", "-q", stdin=content)
+
+
+@pytest.mark.parametrize("lost", ["ref", "blob"])
+def test_an_archive_that_lost_something_is_found_out(
+    host: Path, workspace: Path, archived: Callable[[], Archive], lost: str
+) -> None:
+    (workspace / "one.txt").write_text("only here\n", encoding="utf-8")
+    archive = archived()
+    check_archive(host, archive)
+    if lost == "ref":
+        git(host, "update-ref", "-d", f"{archive.ref}/0/refs/heads/cspace/mercury")
+    else:
+        blob = git(workspace, "hash-object", "one.txt")
+        loosen(host)
+        (host / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(CspaceError, match="lacks"):
+        check_archive(host, archive)
+
+
+def test_a_failed_packing_leaves_no_ref_and_names_path_and_reason(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    (workspace / "nested").mkdir()
+    git(workspace / "nested", "init", "--quiet")
+    commit(workspace / "nested", "a")
+    (workspace / "nested/.git/HEAD").unlink()
+    before = refs(host)
+    with pytest.raises(CspaceError, match=r"nested/\.git is broken") as caught:
+        archived()
+    assert caught.value.exit_code == 1
+    assert "the work of mercury can not be archived" in str(caught.value)
+    assert caught.value.hint == ("repair it or remove it, then try again: git -C nested/.git fsck")
+    assert refs(host) == before
+    assert list((tmp_path / "state").iterdir()) == []
+
+
+def tampering(change: Callable[[Path], object]) -> Isolated:
+    """Return a container whose bundle is changed before the host sees it."""
+
+    def run(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
+        result = isolated(argv, mounts)
+        change(mounts[-1].source / "archive.bundle")
+        return result
+
+    return run
+
+
+def test_a_truncated_bundle_leaves_no_ref(
+    host: Path, workspace: Path, tmp_path: Path, clock: Clock
+) -> None:
+    before = refs(host)
+    cut = tampering(lambda bundle: bundle.write_bytes(bundle.read_bytes()[:-100]))
+    with pytest.raises(CommandFailed):
+        archive_workspace(host, place(tmp_path, workspace), cut, clock)
+    assert refs(host) == before
+
+
+def test_a_program_that_does_not_answer_is_an_error_that_shows_what_it_said(
+    host: Path, workspace: Path, tmp_path: Path, clock: Clock
+) -> None:
+    def silent(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
+        return proc.Result(argv, 127, b"", b"python3: not found\n")
+
+    with pytest.raises(CommandFailed, match="python3: not found"):
+        archive_workspace(host, place(tmp_path, workspace), silent, clock)
+
+
+def test_a_history_that_git_refuses_is_kept_as_files_and_comes_back(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    plant = b'[submodule "../../evil"]\n\tpath = a\n\turl = --upload-pack=evil\n'
+    blob = proc.run("git", "-C", workspace, "hash-object", "-w", "--stdin", stdin=plant).text
+    tree = proc.run(
+        "git", "-C", workspace, "mktree", stdin=f"100644 blob {blob}\t.gitmodules\n".encode()
+    ).text
+    evil = git(workspace, "commit-tree", "-m", "evil", tree)
+    git(workspace, "update-ref", "refs/heads/evil", evil)
+    git(host, "-c", "fetch.fsckObjects=false", "fetch", "--quiet", workspace, "evil")  # it works
+    git(host, "update-ref", "-d", "FETCH_HEAD")
+    git(host, "gc", "--quiet", "--prune=now")
+    before, said = survey(workspace), outlook(workspace)
+    archive = archived()
+    assert load_manifest(host, archive).repositories[0].carried is Carried.FILES
+    missing = proc.run("git", "-C", host, "cat-file", "-e", evil, ok=(0, 1, 128))
+    assert missing.code != 0
+    known = fresh(host, workspace)
+    restore_workspace(host, archive, place(tmp_path, workspace), isolated, known=known)
+    assert survey(workspace) == before
+    assert outlook(workspace) == said
+
+
+def test_a_harmless_old_defect_in_a_history_is_no_obstacle(
+    host: Path, workspace: Path, archived: Callable[[], Archive]
+) -> None:
+    tree = git(workspace, "rev-parse", "HEAD^{tree}")
+    raw = f"tree {tree}\nauthor A <a@b> 1 +051800\ncommitter A <a@b> 1 +051800\n\nold\n"
+    old = proc.run(
+        "git", "-C", workspace, "hash-object", "-t", "commit", "-w", "--literally", "--stdin",
+        stdin=raw.encode(),
+    ).text  # fmt: skip
+    git(workspace, "update-ref", "refs/heads/old", old)
+    assert (
+        "badTimezone"
+        in proc.run(
+            "git", "-C", workspace, "fsck", "--no-progress", ok=(0, 1, 4, 5)
+        ).stderr.decode()
+    )
+    archive = archived()
+    assert load_manifest(host, archive).repositories[0].carried is Carried.OBJECTS
+    assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/old") == old
+
+
+def test_the_users_fetch_settings_do_not_change_an_archive(
+    host: Path, workspace: Path, archived: Callable[[], Archive]
+) -> None:
+    for key, value in (
+        ("fetch.prune", "true"),
+        ("fetch.pruneTags", "true"),
+        ("protocol.file.allow", "never"),
+        ("protocol.allow", "never"),
+        ("fetch.recurseSubmodules", "true"),
+        ("remote.origin.tagOpt", "--tags"),
+    ):
+        git(host, "config", key, value)
+    git(host, "tag", "mine")
+    commit(workspace, "work.txt")
+    git(workspace, "tag", "theirs")
+    archive = archived()
+    assert git(host, "tag") == "mine"
+    assert not (host / ".git/FETCH_HEAD").exists()
+    assert list_archives(host) == (archive,)
+
+
+def test_commit_notes_of_a_workspace_are_in_its_archive(
+    host: Path, workspace: Path, archived: Callable[[], Archive]
+) -> None:
+    git(workspace, "notes", "--ref", "cs/decisions", "add", "-m", "why", "HEAD")
+    archive = archived()
+    assert git(host, "rev-parse", f"{archive.ref}/0/refs/notes/cs/decisions") == git(
+        workspace, "rev-parse", "refs/notes/cs/decisions"
+    )
+
+
+def test_an_archive_works_from_a_linked_worktree(
+    host: Path, workspace: Path, tmp_path: Path, clock: Clock
+) -> None:
+    linked = tmp_path / "linked"
+    git(host, "worktree", "add", "--quiet", "--detach", linked)
+    work = commit(workspace, "work.txt")
+    archive = archive_workspace(linked, place(tmp_path, workspace), isolated, clock)
+    assert list_archives(host) == (archive,)
+    assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/cspace/mercury") == work
+
+
+def test_a_bundle_for_a_clone_holds_only_what_it_lacks(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    (host / "large.dat").write_bytes(bytes(range(256)) * 40)
+    base = commit(host, "other.txt", "\n".join(str(number**5) for number in range(20_000)))
+    git(workspace, "pull", "--quiet", "--rebase", "origin", "main")
+    archive = archived()
+    make_bundle(host, archive, tmp_path / "whole")
+    make_bundle(host, archive, tmp_path / "part", known=(base, "0" * 39 + "1"))
+    assert (tmp_path / "part").stat().st_size * 5 < (tmp_path / "whole").stat().st_size
+
+
+def test_a_manifest_is_data_that_a_person_can_read(
+    host: Path, workspace: Path, archived: Callable[[], Archive]
+) -> None:
+    archive = archived()
+    document = json.loads(git(host, "show", f"{archive.ref}/snapshot:manifest.json"))
+    assert document["format"] == 1
+    assert {"path": "src", "kind": "directory"}.items() <= next(
+        entry for entry in document["entries"] if entry["path"] == "src"
+    ).items()
