@@ -63,7 +63,7 @@ def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
     os.environ.update(become_invoking_user(os.environ))
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="cspace", standalone_mode=False)
     except CspaceError as error:
         show_error(error)
         sys.exit(error.exit_code)

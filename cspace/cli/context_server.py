@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,12 +26,15 @@ def context_server(
         ),
     ] = None,
 ) -> None:
-    """Serve the project's context to a model over stdin and stdout, until stdin ends."""
+    """Serve the project's context to a model over stdin and stdout, until stdin ends.
+
+    Example: cspace context-server --root .
+    """
     store = open_store(root or Path(os.environ.get("CLAUDE_PROJECT_DIR") or "."))
     # mcp costs half a second, which no other command should pay.
     from cspace.mcp import context_server as server  # noqa: PLC0415
 
-    server.build(store).run("stdio")
+    server.build(store, version=_version()).run("stdio")
 
 
 def open_store(root: Path) -> ContextStore:
@@ -49,6 +53,13 @@ def open_store(root: Path) -> ContextStore:
     store = ContextStore(root, origin, find_owner())
     store.check_root()
     return store
+
+
+def _version() -> str:
+    try:
+        return metadata.version("cspace")
+    except metadata.PackageNotFoundError:  # a checkout that is not installed
+        return "checkout"
 
 
 def _user() -> str | None:

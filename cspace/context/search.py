@@ -67,9 +67,11 @@ def search_context(
         raise UsageError(f"query {query!r} has no word to look for", hint="name a word or two")
     store.check_root()
     texts, skipped = _collect(store, sections or SECTIONS)
-    hits = [hit for text in texts if (hit := _match(text, terms))]
-    hits.sort(key=lambda hit: -hit.score)
-    return Listing(tuple(hits[:limit]), max(0, len(hits) - limit), skipped)
+    scored = [(score, text) for text in texts if (score := _score(text, terms))]
+    scored.sort(key=lambda one: -one[0])
+    # Snippets are cut for what is shown only: they cost more than the score.
+    hits = tuple(_hit(text, score, terms) for score, text in scored[:limit])
+    return Listing(hits, max(0, len(scored) - limit), skipped)
 
 
 def _collect(
@@ -95,7 +97,7 @@ def _collect(
     return texts, tuple(skipped)
 
 
-def _match(text: _Text, terms: tuple[tuple[str, ...], ...]) -> Hit | None:
+def _score(text: _Text, terms: tuple[tuple[str, ...], ...]) -> float:
     title, body = _words(text.title), _words(text.body)
     score, found = 0.0, 0
     for term in terms:
@@ -103,10 +105,11 @@ def _match(text: _Text, terms: tuple[tuple[str, ...], ...]) -> Hit | None:
         in_title, in_body = _count(term, title), _count(term, body)
         found += bool(in_title or in_body)
         score += weight * (TITLE_WEIGHT * min(in_title, 1) + math.log1p(in_body))
-    if not found:
-        return None
     # All of the words beat many of one word.
-    score *= found / len(terms)
+    return score * found / len(terms)
+
+
+def _hit(text: _Text, score: float, terms: tuple[tuple[str, ...], ...]) -> Hit:
     snippet = _snippet(text.body, terms)
     return Hit(text.section, text.slug, text.path, text.title, round(score, 3), snippet)
 
@@ -135,10 +138,8 @@ def _snippet(body: str, terms: tuple[tuple[str, ...], ...]) -> str:
     best = max(lines, key=lambda line: len(wanted.intersection(_words(line))), default="")
     if len(best) <= SNIPPET:
         return best
-    first = next(
-        (m.start() for m in _WORD.finditer(best) if _words(m[0])[:1] and _words(m[0])[0] in wanted),
-        0,
-    )
+    found = (word.start() for word in _WORD.finditer(best) if wanted.intersection(_words(word[0])))
+    first = next(found, 0)
     start = max(0, first - SNIPPET // 3)
     return f"{'…' if start else ''}{best[start : start + SNIPPET].strip()}…"
 

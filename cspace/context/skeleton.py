@@ -41,11 +41,11 @@ def _seed(path: Path, owner: Owner | None) -> None:
 def _ignore(path: Path, owner: Owner | None) -> None:
     if path.is_symlink():
         return
-    try:
-        present = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        present = ""
-    missing = [line for line in IGNORED if line not in present.splitlines()]
+    # Bytes: whatever encoding a person used, it stays.
+    present = path.read_bytes() if path.exists() else b""
+    lines = present.splitlines()
+    missing = [line for line in IGNORED if line.encode() not in lines]
     if missing:
-        start = present if present.endswith("\n") or not present else f"{present}\n"
-        files.write_atomic(path, start + "".join(f"{line}\n" for line in missing), owner=owner)
+        start = present if present.endswith(b"\n") or not present else present + b"\n"
+        added = "".join(f"{line}\n" for line in missing).encode()
+        files.write_atomic(path, start + added, owner=owner)

@@ -28,7 +28,7 @@ LOCK_SECONDS = 10.0
 NEAREST_OF = 500
 
 
-class UnreadableDocument(CspaceError):  # noqa: N818  named like its siblings in cspace.errors
+class UnreadableDocument(CspaceError):
     """A link, a FIFO, a directory, another's file: it is left as it is."""
 
 
@@ -78,7 +78,7 @@ class Folder:
             NotFound: there is no such document.
             UnreadableDocument: it is not a regular file, not ours to read, or too big.
         """
-        with self._opened() as directory:
+        with self._opened(stem) as directory:
             return self._read(directory, stem)[0]
 
     def create(self, stem: str, content: bytes) -> str:
@@ -122,10 +122,9 @@ class Folder:
 
     @contextlib.contextmanager
     def _locked(self, stem: str) -> Iterator[Path]:
-        with self._opened() as directory:
-            self._read(
-                directory, stem
-            )  # nothing is locked, and no lock file made, for a wrong name
+        with self._opened(stem) as directory:
+            # For a wrong name no lock file is made.
+            self._read(directory, stem)
             self._sweep(directory)
             with files.lock(
                 directory / f"{stem}{SUFFIX}.lock",
@@ -180,23 +179,23 @@ class Folder:
             )
 
     @contextlib.contextmanager
-    def _opened(self, *, create: bool = False) -> Iterator[Path]:
+    def _opened(self, stem: str = "", *, create: bool = False) -> Iterator[Path]:
         try:
             with files.pinned(
                 self.root, self.relative, create=create, owner=self.owner
             ) as directory:
                 yield directory
         except FileNotFoundError as error:
-            raise self._without_directory() from error
+            raise self._without_directory(stem) from error
         except OSError as error:
             raise CspaceError(f"{self.root / self.relative}: {_reason(error)}") from error
 
-    def _without_directory(self) -> NotFound:
+    def _without_directory(self, stem: str) -> NotFound:
         if not self.root.is_dir():
             return NotFound(
                 f"root {self.root} is not a directory", hint="pass the project's root with --root"
             )
-        return NotFound(f"{self.relative} does not exist")
+        return self._missing(stem) if stem else NotFound(f"{self.relative} does not exist")
 
 
 def _reason(error: OSError) -> str:

@@ -114,9 +114,7 @@ def archive_workspace(
 def _pack(
     repository: Path, place: Place, isolated: Isolated, exchange: Path, options: tuple[str, ...]
 ) -> None:
-    known = "".join(f"known {one}\n" for one in git.list_tips(repository))
-    cuts = "".join(f"shallow {one}\n" for one in git.list_cuts(repository))
-    files.write_atomic(exchange / _HOST, known + cuts, owner=place.owner)
+    _tell(place, exchange, known=git.list_tips(repository), shallow=git.list_cuts(repository))
     argv = (
         *_PROGRAM, "pack", "--workspace", _WORKSPACE, "--output", _EXCHANGE,
         "--host", f"{_EXCHANGE}/{_HOST}", "--object-format", git.object_format(repository),
@@ -124,6 +122,12 @@ def _pack(
     )  # fmt: skip
     mounts = (Mount(place.workspace, _WORKSPACE, read_only=True), Mount(exchange, _EXCHANGE))
     _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
+
+
+def _tell(place: Place, exchange: Path, **lines: Collection[str]) -> None:
+    """Write down commits for the program in the container: argv may be too short for all refs."""
+    text = "".join(f"{word} {one}\n" for word, ids in lines.items() for one in ids)
+    files.write_atomic(exchange / _HOST, text, owner=place.owner)
 
 
 def _take(repository: Path, bundle: Path) -> Header:
@@ -222,8 +226,10 @@ def restore_workspace(
     with _exchange(place) as exchange:
         make_bundle(repository, archive, exchange / _BUNDLE, known)
         files.give(exchange / _BUNDLE, place.owner)
+        _tell(place, exchange, known=known)
         argv = (
             *_PROGRAM, "unpack", "--workspace", _WORKSPACE, "--bundle", f"{_EXCHANGE}/{_BUNDLE}",
+            "--host", f"{_EXCHANGE}/{_HOST}",
         )  # fmt: skip
         mounts = (Mount(place.workspace, _WORKSPACE), Mount(exchange, _EXCHANGE))
         _run(isolated, argv, mounts, f"{archive.ref} can not be restored")

@@ -31,14 +31,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _pack(arguments: argparse.Namespace) -> None:
-    known, shallow = list(arguments.known), set[str]()
-    if arguments.host is not None:
-        for line in arguments.host.read_text(encoding="ascii").splitlines():
-            word, _, one = line.partition(" ")
-            known.append(one) if word == "known" else shallow.add(one)
+    known, shallow = _host(arguments)
     request = Request(
-        known=tuple(known),
-        shallow=frozenset(shallow),
+        known=known,
+        shallow=shallow,
         object_format=arguments.object_format,
         at=arguments.at,
         opaque=arguments.opaque,
@@ -50,7 +46,18 @@ def _pack(arguments: argparse.Namespace) -> None:
 
 
 def _unpack(arguments: argparse.Namespace) -> None:
-    unpack(arguments.workspace, arguments.bundle)
+    known, _ = _host(arguments)
+    unpack(arguments.workspace, arguments.bundle, known)
+
+
+def _host(arguments: argparse.Namespace) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the commits that are there already, and those at which the host's history is cut."""
+    known, shallow = list(arguments.known), set[str]()
+    if arguments.host is not None:
+        for line in arguments.host.read_text(encoding="ascii").splitlines():
+            word, _, one = line.partition(" ")
+            known.append(one) if word == "known" else shallow.add(one)
+    return tuple(known), frozenset(shallow)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,10 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     packing = commands.add_parser("pack", help="write OUTPUT/archive.bundle")
     packing.set_defaults(command=_pack)
-    packing.add_argument("--workspace", type=Path, required=True)
     packing.add_argument("--output", type=Path, required=True)
-    packing.add_argument("--host", type=Path, help="lines: known ID, shallow ID")
-    packing.add_argument("--known", nargs="*", default=())
     packing.add_argument("--object-format", choices=("sha1", "sha256"), default="sha1")
     packing.add_argument("--at", type=int, default=0, help="seconds since 1970")
     packing.add_argument("--opaque", action="store_true", help="carry object stores as files")
@@ -70,8 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     packing.add_argument("--ignored-total", type=int, default=IGNORED_TOTAL, help="bytes")
     unpacking = commands.add_parser("unpack", help="make a workspace what a bundle says")
     unpacking.set_defaults(command=_unpack)
-    unpacking.add_argument("--workspace", type=Path, required=True)
     unpacking.add_argument("--bundle", type=Path, required=True)
+    for command in (packing, unpacking):
+        command.add_argument("--workspace", type=Path, required=True)
+        command.add_argument("--host", type=Path, help="a file of lines: known ID, shallow ID")
+        command.add_argument("--known", nargs="*", default=(), metavar="ID")
     return parser
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,8 +70,28 @@ def name_blobs(root: Path, entries: Iterable[Entry], object_format: str) -> list
     ]
 
 
+def holds_blob(path: bytes, entry: Entry) -> bool:
+    """Tell whether path is a file with the bytes of entry, and with no other name."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if (status.st_size, status.st_nlink) != (entry.size, 1) or not stat.S_ISREG(status.st_mode):
+            return False
+        digest = _digest(entry, "sha1" if len(entry.blob) == 40 else "sha256")
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest() == entry.blob
+
+
+def _digest(entry: Entry, object_format: str) -> hashlib._Hash:
+    return hashlib.new(object_format, b"blob %d\0" % entry.size, usedforsecurity=False)
+
+
 def _blob_id(root: Path, entry: Entry, object_format: str) -> str:
-    digest = hashlib.new(object_format, b"blob %d\0" % entry.size, usedforsecurity=False)
+    digest = _digest(entry, object_format)
     for chunk in _chunks(root, entry):
         digest.update(chunk)
     return digest.hexdigest()
@@ -99,7 +120,8 @@ def _chunks(root: Path, entry: Entry) -> Iterator[bytes]:
 @contextlib.contextmanager
 def importing(scratch: Scratch, at: int) -> Iterator[Importer]:
     """Open one fast-import into scratch; raises CommandFailed when it does not end well."""
-    words = ("git", "fast-import", "--quiet", "--done", "--date-format=raw")
+    # Without deltas, each of which would be against the file that happened to come before.
+    words = ("git", "fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
     with proc.talk(*words, env=scratch.environment()) as process:
         assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
         assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker

@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -18,7 +18,8 @@ from cspace import proc
 from cspace.errors import CommandFailed, CspaceError
 from cspace.files import TEMPORARY_SUFFIX
 from cspace.instance.snapshot_bundle import Header, open_pack, read_header
-from cspace.instance.snapshot_git import Scratch, create_scratch
+from cspace.instance.snapshot_files import holds_blob
+from cspace.instance.snapshot_git import Scratch, create_scratch, object_types
 from cspace.instance.snapshot_manifest import (
     Carried,
     Entry,
@@ -33,11 +34,14 @@ _CHUNK = 1 << 20
 _MAIN = b".git"
 
 
-def unpack(workspace: Path, bundle: Path) -> Manifest:
+def unpack(workspace: Path, bundle: Path, known: Collection[str] = ()) -> Manifest:
     """Make workspace what the archive says: everything else below it is removed.
 
     Left alone are the shared directories, the objects that are there, and the whole `.git` where
     the archived workspace had none.
+
+    Args:
+        known: commits that the workspace's `.git` holds with everything that they reach.
 
     Raises:
         CspaceError: a path could not be written, or the bundle lacks objects.
@@ -48,13 +52,17 @@ def unpack(workspace: Path, bundle: Path) -> Manifest:
         store = join(workspace, _MAIN + b"/objects")
         stores = [store] if os.path.isdir(store) else []  # noqa: PTH112  names are bytes
         scratch = create_scratch(directory, stores, object_format=header.object_format)
-        with open_pack(bundle, header) as pack, proc.talk(
-            "git", "index-pack", "--fix-thin", "--stdin", env=scratch.environment(), stdin=pack
-        ) as process:
+        with (
+            open_pack(bundle, header) as pack,
+            proc.talk(
+                "git", "index-pack", "--fix-thin", "--stdin", env=scratch.environment(), stdin=pack
+            ) as process,
+        ):
             assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
             process.stdout.read()
         manifest = _load(scratch, header)
-        _Unpacking(workspace, scratch, manifest).run(header.needed)
+        there = tuple(object_types(scratch, (*known, *header.needed)))
+        _Unpacking(workspace, scratch, manifest).run(there)
     except OSError as error:
         raise _unwritable(workspace, error) from error
     finally:
@@ -85,13 +93,13 @@ class _Unpacking:
         kept = [repository.path + b"/objects" for repository in manifest.repositories]
         self.untouched = {*SHARED, *kept, *(() if _MAIN in self.wanted else (_MAIN,))}
 
-    def run(self, needed: Iterable[str]) -> None:
+    def run(self, there: tuple[str, ...]) -> None:
         """Remove what is not wanted, then write what is, directories' times last."""
         self._clear(b"")
         directories = self._of(Kind.DIRECTORY)
         for entry in directories:
             self._make_directory(entry.path)
-        self._place_objects(tuple(needed))
+        self._place_objects(there)
         self._write_files()
         for entry in self._of(Kind.LINK):
             self._make_link(entry)
@@ -137,7 +145,7 @@ class _Unpacking:
         with suppress(FileExistsError):
             os.mkdir(join(self.workspace, path), 0o700)  # noqa: PTH102  names are bytes
 
-    def _place_objects(self, needed: tuple[str, ...]) -> None:
+    def _place_objects(self, there: tuple[str, ...]) -> None:
         shallow = self.wanted.get(_MAIN + b"/shallow")
         if shallow is not None:
             content = self.scratch.run("cat-file", "blob", shallow.blob).stdout
@@ -149,22 +157,29 @@ class _Unpacking:
                     os.mkdir(store + part, 0o755)  # noqa: PTH102  names are bytes
             if repository.carried is Carried.OBJECTS:
                 # Only the workspace's own store can hold what the bundle builds on.
-                there = needed if repository.path == _MAIN else ()
-                self._place_pack(repository.number, store + b"/pack", there)
+                without = there if repository.path == _MAIN else ()
+                self._place_pack(repository.number, store + b"/pack", without)
 
-    def _place_pack(self, number: int, directory: bytes, there: tuple[str, ...]) -> None:
+    def _place_pack(self, number: int, directory: bytes, without: tuple[str, ...]) -> None:
         for name in os.listdir(directory):  # noqa: PTH208  names are bytes
             if name.startswith(b"tmp_"):
                 os.unlink(directory + b"/" + name)  # noqa: PTH108  names are bytes
         tips = [one for name, one in self.manifest.refs if name.startswith(f"{number}/")]
-        asked = "".join(f"{line}\n" for line in (*tips, "--not", *there)).encode()
+        asked = "".join(f"{line}\n" for line in (*tips, "--not", *without)).encode()
         self.scratch.run(
             "pack-objects", "--revs", "--quiet", "--non-empty", "--delta-base-offset",
             os.fsdecode(directory + b"/pack"), stdin=asked,
         )  # fmt: skip
 
     def _write_files(self) -> None:
-        files = self._of(Kind.FILE)
+        files = []
+        for entry in self._of(Kind.FILE):
+            path = join(self.workspace, entry.path)
+            if holds_blob(path, entry):
+                os.chmod(path, entry.mode)  # noqa: PTH101  names are bytes
+                os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))
+            else:
+                files.append(entry)
         with tempfile.TemporaryFile(dir=self.scratch.directory) as asked:
             asked.write("".join(f"{entry.blob}\n" for entry in files).encode("ascii"))
             asked.seek(0)

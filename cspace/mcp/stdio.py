@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 from mcp.server import MCPServer
 from mcp.server.stdio import stdio_server
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+
+if TYPE_CHECKING:  # private to the SDK, and needed for nothing but the checker
+    from mcp.shared._stream_protocols import ReadStream, WriteStream
 
 # A subscription is never answered: the end of stdin ends it.
 LAST_ANSWER_SECONDS = 10.0

@@ -5,15 +5,17 @@
 # Output, three lines: the new .claude.json, the new settings.json, each empty when it may stay as it
 # is; how to register the server: "root", "plain", or nothing when it is registered so already.
 
-def entry($arguments): {type: "stdio", command: "cspace", args: $arguments, env: {}};
+def entry($arguments; $env): {type: "stdio", command: "cspace", args: $arguments, env: $env};
 def essence: {command, args: (.args // [])};
 
-. as [$state, $settings, $project]
+if length == 3 then . else error("one of the files holds more than one JSON text") end
+| . as [$state, $settings, $project]
 
 # Claude Code warns when scopes define one name with different arguments, whichever of them it uses:
-# where the project names the server as `cspace init` does, ours must read the same.
-| entry(["context-server", "--root", "/workspace"]) as $root
-| entry(["context-server"]) as $plain
+# where the project names the server as `cspace init` does, ours must read the same. Its environment
+# may differ, and says the root there, since Claude Code may be started in a subdirectory.
+| entry(["context-server", "--root", "/workspace"]; {}) as $root
+| entry(["context-server"]; {CLAUDE_PROJECT_DIR: "/workspace"}) as $plain
 | (if $project.mcpServers["cspace-context"] | essence == ($plain | essence)
    then {how: "plain", server: $plain} else {how: "root", server: $root} end) as $wanted
 | ($state.mcpServers["cspace-context"] == $wanted.server) as $registered

@@ -24,7 +24,7 @@ compute() {
 
 # set_aside FILE: a file that a crash tore would keep Claude Code from starting, so it makes room
 set_aside() {
-    if ! read_json "$1" | jq --exit-status 'type == "object"' >/dev/null 2>&1; then
+    if ! read_json "$1" | jq --slurp --exit-status 'length == 1 and (.[0] | type == "object")' >/dev/null 2>&1; then
         printf 'cspace: %s is not a JSON object; moved to %s.unusable\n' "$1" "$1" >&2
         mv "$1" "$1.unusable"
     fi
@@ -50,5 +50,5 @@ mapfile -t lines <<<"$answer"
 [[ -z ${lines[1]:-} ]] || replace "$settings" "${lines[1]}"
 case ${lines[2]:-} in
     root) claude mcp add --scope user cspace-context -- cspace context-server --root /workspace ;;
-    plain) claude mcp add --scope user cspace-context -- cspace context-server ;;
+    plain) claude mcp add --scope user cspace-context --env CLAUDE_PROJECT_DIR=/workspace -- cspace context-server ;;
 esac

@@ -37,12 +37,12 @@ def test_it_creates_directories_human_files_and_ignore_rules(root: Path) -> None
 def test_what_a_person_wrote_is_left_alone(root: Path) -> None:
     ensure_skeleton(root)
     (root / ".cspace/context/direction.md").write_text("Ours.", encoding="utf-8")
-    (root / ".cspace/.gitignore").write_text("mine", encoding="utf-8")
+    (root / ".cspace/.gitignore").write_bytes(b"m\xefne")
     for _ in range(2):
         ensure_skeleton(root)
     assert (root / ".cspace/context/direction.md").read_text(encoding="utf-8") == "Ours."
-    ignored = (root / ".cspace/.gitignore").read_text(encoding="utf-8")
-    assert ignored == "mine\n*.md.lock\n.*.cspace-tmp\n"
+    ignored = (root / ".cspace/.gitignore").read_bytes()
+    assert ignored == b"m\xefne\n*.md.lock\n.*.cspace-tmp\n"
 
 
 def test_git_ignores_locks_and_temporary_files_and_nothing_else(repo: Path) -> None:

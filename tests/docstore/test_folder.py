@@ -35,7 +35,7 @@ def test_reading_creates_nothing(tmp_path: Path) -> None:
     folder = Folder(tmp_path, PurePosixPath("a/b"))
     assert folder.list_stems() == ()
     for call in (folder.read, folder.remove):
-        with pytest.raises(NotFound, match="a/b does not exist"):
+        with pytest.raises(NotFound, match=r"a/b/x\.md does not exist"):
             call("x")
     assert os.listdir(tmp_path) == []
 

@@ -1,0 +1,79 @@
+"""The command line as a process: exit codes, and what goes to stdout and stderr."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def cspace(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (sys.executable, "-m", "cspace.cli.app", *words),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+INSTANCE = ("up", "start", "stop", "down", "restore", "status", "ports")
+COMMANDS = (*INSTANCE, "init", "list", "exec", "shell", "attach", "logs", "context-server")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(tmp_path: Path, command: str) -> None:
+    answer = cspace(command, "--help", cwd=tmp_path)
+    assert answer.returncode == 0
+    assert f"Usage: cspace {command}" in answer.stdout
+    assert "Example" in answer.stdout
+
+
+def test_the_version_is_printed(tmp_path: Path) -> None:
+    assert cspace("--version", cwd=tmp_path).stdout.startswith("cspace 0.")
+
+
+@pytest.mark.parametrize("words", [["upp"], ["up", "--nope"], ["stop"], ["up", "Mercury!"]])
+def test_a_wrong_command_line_is_exit_2(repo: Path, words: list[str]) -> None:
+    answer = cspace(*words, cwd=repo)
+    assert answer.returncode == 2, answer.stderr
+    assert answer.stdout == ""
+    assert answer.stderr
+
+
+def test_outside_of_a_repository_is_exit_2_with_a_hint(tmp_path: Path) -> None:
+    answer = cspace("list", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert "hint: cd into your project" in answer.stderr
+
+
+@pytest.mark.parametrize("words", [["list"], ["up", "mercury"], ["down", "mercury"], ["status"]])
+def test_docker_down_is_not_read_as_nothing_to_do(
+    repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    answer = cspace(*words, cwd=repo)
+    assert answer.returncode == 6, answer.stderr
+    assert "hint: start it" in answer.stderr
+    assert not [path for path in home.rglob("*") if path.name in ("workspace", "instance.json")]
+    assert not (repo / ".cspace").exists()
+
+
+def test_an_unknown_docker_context_is_named(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("DOCKER_CONTEXT", "moon")
+    answer = cspace("list", cwd=repo)
+    assert answer.returncode == 6
+    assert "moon" in answer.stderr
+
+
+def test_a_reader_that_goes_away_is_no_bug(repo: Path) -> None:
+    command = f"{sys.executable} -m cspace.cli.app config schema | head -c 1"
+    answer = subprocess.run(
+        ("bash", "-c", command), cwd=repo, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0
+    assert answer.stderr == ""

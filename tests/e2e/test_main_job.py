@@ -1,0 +1,229 @@
+"""The main job: one command, and a real Claude Code is connected to the project's context."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests import scripted_model
+from tests.e2e.conftest import NewPerson
+from tests.e2e.person import Answer, Person, docker, labelled
+
+pytestmark = [pytest.mark.docker, pytest.mark.e2e]
+
+CONNECTED = "cspace-context: cspace context-server - ✔ Connected"
+INIT = [".mcp.json", ".cspace.json", ".gitignore", ".cspace/memory", ".cspace/context"]
+DECISION = {
+    "title": "Keep prices in cents",
+    "context": "Sums of floats are off.",
+    "alternatives": "Decimal.",
+    "decision": "Integers of cents.",
+    "consequences": "Only the page divides.",
+}
+READY = {
+    *("name", "status", "reused", "container", "image", "branch", "workspace", "ports"),
+    *("notices", "seconds"),
+}
+STATUS = {
+    *("name", "status", "branch", "base", "created", "workspace", "container", "image", "version"),
+    *("ports", "mounts", "secrets", "egress", "problem"),
+}
+
+
+@pytest.fixture(scope="module")
+def started(new: NewPerson) -> Iterator[tuple[Person, Answer]]:
+    """Prepare a project and bring mercury up; return who did, and what `up` answered."""
+    with new() as person:
+        person.cspace("init")
+        person.git("add", "--all")
+        person.git("commit", "--quiet", "--message", "Use cspace")
+        yield person, person.cspace("up", "mercury", "--json")
+
+
+@pytest.fixture(scope="module")
+def team(started: tuple[Person, Answer]) -> Person:
+    """Return somebody whose mercury runs."""
+    return started[0]
+
+
+def assert_connected_once(person: Person) -> None:
+    said = person.inside("mercury", "claude", "mcp", "list")
+    assert [line for line in said.splitlines() if "cspace-context" in line] == [CONNECTED]
+    assert "onflict" not in said
+    state = json.loads(person.inside("mercury", "cat", "/home/dev/.claude/.claude.json"))
+    assert list(state["mcpServers"]) == ["cspace-context"]
+    in_projects = [each.get("mcpServers") for each in state.get("projects", {}).values()]
+    assert not any(in_projects)
+
+
+def test_init_prepares_a_project_once(person: Person) -> None:
+    assert person.cspace("init", "--json").json["changed"] == INIT
+    before = {path: path.read_bytes() for path in person.repo.rglob("*") if path.is_file()}
+    assert person.cspace("init", "--json").json["changed"] == []
+    assert {path: path.read_bytes() for path in person.repo.rglob("*") if path.is_file()} == before
+
+
+def test_a_dry_run_prints_the_plan_and_changes_nothing(person: Person) -> None:
+    def paths() -> list[Path]:
+        return sorted([*person.repo.rglob("*"), *person.home.rglob("*")])
+
+    before = paths()
+    (plan,) = person.cspace("up", "mercury", "--dry-run", "--json").json["plans"]
+    assert plan["name"] == "mercury"
+    actions = [step["action"] for step in plan["steps"] if step["action"] != "image"]
+    assert actions == ["prove", "workspace", "mounts", "compose", "start"]
+    assert all(step["cause"] for step in plan["steps"])
+    assert "there is no finished clone" in person.cspace("up", "mercury", "--dry-run").out
+    assert paths() == before
+    assert person.leftovers() == []
+
+
+def test_up_answers_with_one_document_and_its_phases_with_times_on_stderr(
+    started: tuple[Person, Answer],
+) -> None:
+    person, answer = started
+    (ready,) = answer.json["instances"]
+    assert answer.json["failed"] == []
+    assert ready.keys() == READY
+    assert (ready["name"], ready["status"], ready["reused"]) == ("mercury", "running", False)
+    assert ready["branch"] == "cspace/mercury"
+    assert ready["workspace"] == str(person.workspace("mercury"))
+    for phase in ("prove", "workspace", "mounts", "compose", "start"):
+        lines = [line.split() for line in answer.err.splitlines() if line.split()[1] == phase]
+        assert lines[-1][0] == "mercury"
+        assert lines[-1][-1] == "s"
+
+
+def test_the_real_claude_code_is_connected_to_the_context_server_once(team: Person) -> None:
+    assert_connected_once(team)
+
+
+def test_it_is_connected_once_after_the_engine_restarted_the_container(team: Person) -> None:
+    docker("restart", team.container("mercury"))
+    team.cspace("up", "mercury")
+    assert_connected_once(team)
+
+
+def test_it_is_connected_once_after_stop_and_start(team: Person) -> None:
+    assert "mercury stopped" in team.cspace("stop", "mercury").out
+    assert team.cspace("list", "--json").json["instances"][0]["status"] == "stopped"
+    assert team.cspace("exec", "mercury", "--", "true", ok=4).err.count("hint: cspace start mercury")
+    team.cspace("start", "mercury")
+    assert_connected_once(team)
+
+
+def test_up_of_what_runs_reuses_it_and_says_so(team: Person) -> None:
+    team.inside("mercury", "touch", "/tmp/still-the-same")
+    assert "mercury was running and is reused" in team.cspace("up", "mercury").out
+    (ready,) = team.cspace("up", "mercury", "--json").json["instances"]
+    assert ready["reused"] is True
+    team.inside("mercury", "test", "-e", "/tmp/still-the-same")
+
+
+def test_the_clone_holds_the_project_and_shares_no_inode_with_it(team: Person) -> None:
+    assert team.inside("mercury", "git", "status", "--porcelain") == ""
+    assert team.inside("mercury", "git", "log", "--format=%s").splitlines()[0] == "Use cspace"
+    assert team.inside("mercury", "cat", "README.md") == "# Sample\n"
+    mine = {path.stat().st_ino for path in team.repo.rglob("*") if path.is_file()}
+    its = {path.stat().st_ino for path in team.workspace("mercury").rglob("*") if path.is_file()}
+    assert mine
+    assert its
+    assert not mine & its
+
+
+def test_what_people_decide_about_can_be_read_and_not_written_inside(team: Person) -> None:
+    assert "direction" in team.inside("mercury", "ls", ".cspace/context")
+    said = team.cspace(
+        "exec", "mercury", "--", "sh", "-c", "echo mine >.cspace/context/direction.md", ok=2
+    )
+    assert "Read-only file system" in said.err
+
+
+def test_a_decision_logged_in_mercury_is_a_file_on_the_host_and_readable_from_venus(
+    team: Person,
+) -> None:
+    team.cspace("up", "venus")
+    logged = call(team, "mercury", "log_decision", DECISION)
+    path = team.repo / ".cspace/context" / logged["path"]
+    assert "Integers of cents." in path.read_text(encoding="utf-8")
+    listed = call(team, "venus", "list_entries", {"kind": "decisions"})
+    assert [each["slug"] for each in listed["entries"]] == [path.stem]
+    assert team.inside("mercury", "git", "status", "--porcelain") == ""
+
+
+def test_a_turn_of_claude_code_logs_a_decision(team: Person) -> None:
+    title = "Let the model write it down"
+    call = {"tool": "mcp__cspace-context__log_decision", "input": {**DECISION, "title": title}}
+    script = json.dumps([[call], [{"text": "It is written down."}]])
+    claude = ("claude", "-p", "Log it.", "--dangerously-skip-permissions")
+    program = Path(scripted_model.__file__).read_text(encoding="utf-8")
+    said = team.inside("mercury", "python3", "-", script, *claude, stdin=program)
+    text, _, results = said.strip().rpartition("\n")
+    assert text.strip() == "It is written down."
+    (result,) = json.loads(results)
+    assert not result.get("is_error")
+    (record,) = (team.repo / ".cspace/context/decisions").glob("*-let-the-model-write-it-down.md")
+    assert "Integers of cents." in record.read_text(encoding="utf-8")
+    assert record.stem in json.dumps(result)
+
+
+def test_exec_passes_exit_code_stdin_and_output_through(team: Person) -> None:
+    assert team.inside("mercury", "tr", "a-z", "A-Z", stdin="straight through\n") == "STRAIGHT THROUGH\n"
+    answer = team.cspace("exec", "mercury", "--", "sh", "-c", "echo out; echo err >&2; exit 42", ok=42)
+    assert (answer.out, answer.err) == ("out\n", "err\n")
+
+
+def test_logs_show_the_phases_of_the_start(team: Person) -> None:
+    said = team.cspace("logs", "mercury")
+    assert "cspace: workspace" in said.out + said.err
+    assert "cspace: claude" in said.out + said.err
+
+
+def test_status_and_list_say_what_there_is_and_that_egress_is_open(team: Person) -> None:
+    (mercury,) = team.cspace("status", "mercury", "--json").json["instances"]
+    assert mercury.keys() == STATUS
+    assert mercury["egress"].startswith("open")
+    assert mercury["base"] == team.git("rev-parse", "HEAD")
+    assert "egress     open" in team.cspace("status", "mercury").out
+    rows = team.cspace("list", "--json").json["instances"]
+    assert {"name", "status", "branch", "workspace", "ports"} == rows[0].keys()
+    assert rows[0]["name"] == "mercury"
+    assert "mercury  running" in team.cspace("list").out
+
+
+def test_names_are_completed_without_an_engine(team: Person) -> None:
+    words = {"_CSPACE_COMPLETE": "complete_bash", "COMP_WORDS": "cspace exec mer", "COMP_CWORD": "2"}
+    lost = team.having(DOCKER_HOST="unix:///nonexistent", **words)
+    assert lost.cspace().out.split() == ["mercury"]
+
+
+def test_down_leaves_nothing_of_any_instance(team: Person) -> None:
+    gone = team.cspace("down", "--all", "--json").json
+    assert {each["name"] for each in gone["instances"]} >= {"mercury"}
+    assert gone["failed"] == []
+    assert team.leftovers() == []
+    assert labelled(team.id) == []
+
+
+def call(person: Person, name: str, tool: str, arguments: dict[str, str]) -> dict[str, list[dict[str, str]]]:
+    """Call a tool in an instance, from the host, with a real client; return the facts."""
+    server = StdioServerParameters(
+        command=str(person.program),
+        args=["exec", name, "--", "cspace", "context-server", "--root", "/workspace"],
+        env=person.environment,
+        cwd=person.repo,
+    )
+
+    async def ask() -> dict[str, list[dict[str, str]]]:
+        async with Client(server) as client:
+            result = await client.call_tool(tool, arguments)
+        assert not result.is_error, result.content
+        assert result.structured_content is not None
+        return result.structured_content
+
+    return asyncio.run(ask())

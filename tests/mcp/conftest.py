@@ -1,0 +1,59 @@
+"""The context server in memory and as the process that clients start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.server import MCPServer
+from mcp_types import CallToolResult
+
+from cspace.context.records import Origin
+from cspace.context.store import ContextStore
+from cspace.mcp import context_server
+from tests.conftest import CHECKOUT, Clock
+
+Call = Callable[..., CallToolResult]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    path = tmp_path / "project"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def server(root: Path, clock: Clock) -> MCPServer[Any]:
+    return context_server.build(ContextStore(root, Origin("ann"), clock=clock))
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def call(request: pytest.FixtureRequest, server: MCPServer[Any]) -> Call:
+    """Return a function that calls one tool through a real client, in either protocol era."""
+
+    def ask(tool: str, **arguments: object) -> CallToolResult:
+        async def conversation() -> CallToolResult:
+            async with Client(server, mode=request.param) as client:
+                return await client.call_tool(tool, arguments)
+
+        return anyio.run(conversation)
+
+    return ask
+
+
+@pytest.fixture
+def command() -> list[str]:
+    """Return what a client starts; `--root` and a directory may follow."""
+    return [sys.executable, "-m", "cspace.cli.app", "context-server"]
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    return dict(os.environ) | {"PYTHONPATH": str(CHECKOUT)}
