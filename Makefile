@@ -13,7 +13,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export SSL_CERT_FILE ?= /etc/ssl/certs/ca-certificates.crt
 endif
 
-.PHONY: help venv engine base demo check lint quick test engine-tests soak bench wheel clean
+.PHONY: help venv engine base demo check lint quick test engine-tests soak bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## List these targets
@@ -58,6 +58,9 @@ soak: base .venv/ready ## Every test with its full counts (hours)
 bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python bench/cli.py
 	$(BIN)/python bench/up.py
+
+docs: .venv/ready ## Write docs/reference anew from the code
+	$(BIN)/python -m docs.generate
 
 wheel: .venv/ready ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation

@@ -1,4 +1,4 @@
-"""The door to templates, scripts and the image's sources, in a checkout or in an installed wheel."""
+"""The door to templates, scripts and the image's sources, in a checkout or in a wheel."""
 
 from __future__ import annotations
 

@@ -271,6 +271,33 @@ def _make_directory(name: str, parent: int, owner: Owner | None) -> None:
         os.chown(name, owner.uid, owner.gid, dir_fd=parent, follow_symlinks=False)
 
 
+def ensure_link(
+    root: Path, relative: PurePosixPath, target: str, *, owner: Owner | None = None
+) -> None:
+    """Make relative below root a link to target; another link or an empty directory gives way.
+
+    Raises:
+        CspaceError: something with content is in the way, or a parent is not a directory.
+    """
+    ensure_beneath(root, relative.parent, owner=owner)
+    with pinned(root, relative.parent) as parent:
+        path = parent / relative.name
+        if path.is_symlink():
+            if path.readlink() == Path(target):
+                return
+            path.unlink()
+        try:
+            if path.exists():
+                path.rmdir()
+            path.symlink_to(target)
+        except OSError as error:
+            raise CspaceError(
+                f"{root / relative} is in the way: a link to {target} is needed there",
+                hint=f"look at it and move it away: ls -ld {root / relative}",
+            ) from error
+        give(path, owner)
+
+
 @contextlib.contextmanager
 def pinned(
     root: Path, relative: PurePosixPath, *, create: bool = False, owner: Owner | None = None

@@ -58,9 +58,10 @@ def environment() -> dict[str, str]:
 def resolve(repository: Path, revision: str) -> str | None:
     """Return the full id of the commit that revision names, None when there is none."""
     asked = git(
-        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
+        repository,
+        *("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"),
         ok=(0, 1, 128),
-    )  # fmt: skip
+    )
     return asked.text or None if asked.code == 0 else None
 
 

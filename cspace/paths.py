@@ -70,6 +70,8 @@ class Inside:
     claude: str = "/home/dev/.claude"
     memory: str = "/home/dev/.claude/projects/-workspace/memory"
     context: str = "/workspace/.cspace/context"
+    # Where the mount at `context` really is: see instance/workspace.py.
+    context_store: str = "/home/dev/.cspace/context"
     secrets: str = "/run/secrets"
     runtime: str = "/run/cspace"
     python: str = "/opt/cspace/bin/python"

@@ -166,7 +166,8 @@ class EngineAnswer:
 def engine_answer() -> EngineAnswer:
     """Ask the engine once, in the developer's own environment: contexts live in the real home."""
     try:
-        _docker("info", "--format", "{{.ServerVersion}}")
+        # Not `info`: some clients end it with 0 when no engine answers.
+        _docker("version", "--format", "{{.Server.Version}}")
         host = OUTSIDE.get("DOCKER_HOST") or _docker(
             "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"
         )

@@ -13,6 +13,7 @@ import typer
 from cspace import git
 from cspace.errors import CspaceError
 from cspace.owner import find_owner
+from cspace.paths import INSIDE
 
 if TYPE_CHECKING:  # the store loads YAML, which only this command should pay for
     from cspace.context.store import ContextStore
@@ -46,13 +47,24 @@ def open_store(root: Path) -> ContextStore:
     from cspace.context.records import Origin  # noqa: PLC0415  as above
     from cspace.context.store import ContextStore  # noqa: PLC0415
 
-    root = root.absolute()
+    root = _store_root(root.absolute())
     user = _user() or Origin().author
     instance = os.environ.get("CSPACE_INSTANCE") or None
     origin = Origin(instance or user, instance, lambda: _head(root))
     store = ContextStore(root, origin, find_owner())
     store.check_root()
     return store
+
+
+def _store_root(root: Path) -> Path:
+    """Return the root that really holds the context: inside an instance, beside the workspace.
+
+    There `/workspace/.cspace/context` is a link, which the store would rightly refuse to follow.
+    """
+    store = Path(INSIDE.context_store)
+    if root == Path(INSIDE.workspace) and os.path.ismount(store):
+        return store.parent.parent
+    return root
 
 
 def _version() -> str:

@@ -29,7 +29,7 @@ from cspace.files import Owner
 API_TIMEOUT_SECONDS = 60
 STOP_TIMEOUT_SECONDS = 10
 _DOCKER_FAILED = 125
-# An image without content: a container made of it, never started, reads the host through the engine.
+# An image without content: a container of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
 
 

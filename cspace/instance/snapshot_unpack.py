@@ -52,6 +52,8 @@ def unpack(workspace: Path, bundle: Path, known: Collection[str] = ()) -> Manife
         store = join(workspace, _MAIN + b"/objects")
         stores = [store] if os.path.isdir(store) else []  # noqa: PTH112  names are bytes
         scratch = create_scratch(directory, stores, object_format=header.object_format)
+        # Asked before the bundle's own objects join in: these are not in the workspace yet.
+        there = tuple(object_types(scratch, (*known, *header.needed)))
         with (
             open_pack(bundle, header) as pack,
             proc.talk(
@@ -61,7 +63,6 @@ def unpack(workspace: Path, bundle: Path, known: Collection[str] = ()) -> Manife
             assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
             process.stdout.read()
         manifest = _load(scratch, header)
-        there = tuple(object_types(scratch, (*known, *header.needed)))
         _Unpacking(workspace, scratch, manifest).run(there)
     except OSError as error:
         raise _unwritable(workspace, error) from error

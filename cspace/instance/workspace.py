@@ -18,13 +18,15 @@ from urllib.parse import urlsplit, urlunsplit
 from cspace import files, git
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
-from cspace.paths import CONTEXT, MEMORY
+from cspace.paths import CONTEXT, INSIDE, MEMORY
 from cspace.project import Project
 
 INCLUDE_FILE = ".worktreeinclude"
-# Git's own name for "every path but these two", which checkout, merge, reset and stash respect.
+# Git's own name for "every path but these two", which checkout, merge, reset and stash respect, as
+# long as a file changes. What another commit lacks they delete all the same: hence the mount point
+# is a link, which git never deletes through, and `git clean -fdx` takes the link and no record.
 _MASK = f"/*\n!/{CONTEXT}/\n!/{MEMORY}/\n"
-_EXCLUDE = f"/{CONTEXT}/\n/{MEMORY}/\n"
+_EXCLUDE = f"/{CONTEXT}\n/{MEMORY}\n"
 # The user's hooks would run for a clone they know nothing of; LFS would download.
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
@@ -98,8 +100,7 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
     try:
         clone = _clone(project, start, partial)
         _copy_included(project.worktree, partial)
-        # Before Docker makes it as root; a link in its way is an error.
-        files.ensure_beneath(partial, PurePosixPath(CONTEXT))
+        files.ensure_link(partial, PurePosixPath(CONTEXT), INSIDE.context_store)
         _give_tree(partial, owner)
         yield clone
         partial.rename(workspace)

@@ -56,7 +56,7 @@ def plan(host: Host, name: str, *, discard: bool) -> Planned:
         NotFound: there is none of that name.
     """
     observed = _get(host, check_name(name))
-    has_image = host.engine.has_image(host.image.tag)
+    has_image = steps.find_image(host, observed) is not None
     return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
 
 
@@ -91,7 +91,7 @@ def _apply(host: Host, name: str, step: Step) -> str | None:
         case Action.IMAGE:
             steps.ensure_image(host, name)
         case Action.ARCHIVE:
-            return steps.archive_work(host, name)
+            return steps.archive_work(host, host.observe(name))
         case Action.CONTAINERS:
             host.engine.remove_all(labels.of_instance(host.project.id, name))
         case Action.STATE:

@@ -18,6 +18,7 @@ from cspace.instance.record import Record, save_record
 from cspace.instance.secrets import deliver_secrets
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
+from cspace.paths import CONTEXT, INSIDE
 
 FAILURE_LINES = 15
 _PHASE = re.compile(r"^cspace: phase (\S+) failed$", re.MULTILINE)
@@ -83,16 +84,24 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
         raise
 
 
-def archive_work(host: Host, name: str) -> str:
+def find_image(host: Host, observed: Observed) -> str | None:
+    """Find an image to pack an archive in: the present one, else the instance's own.
+
+    A teardown should not have to build an image just because cspace or a setting is new.
+    """
+    own = (observed.container.image,) if observed.container else ()
+    return next((tag for tag in (host.image.tag, *own) if host.engine.has_image(tag)), None)
+
+
+def archive_work(host: Host, observed: Observed) -> str:
     """Archive a workspace that nothing writes to; return what `cspace restore` calls the archive.
 
     Raises:
         CspaceError: the archive would not be complete.
     """
-    made = archive.archive_workspace(
-        host.project.root, _place(host, name), _isolated(host), host.now
-    )
-    return made.stamp
+    isolated = _isolated(host, find_image(host, observed) or host.image.tag)
+    place = _place(host, observed.name)
+    return archive.archive_workspace(host.project.root, place, isolated, host.now).stamp
 
 
 def unpack_archive(host: Host, observed: Observed) -> None:
@@ -101,7 +110,7 @@ def unpack_archive(host: Host, observed: Observed) -> None:
     if record is None or record.restoring is None:
         return
     found = find_archive(host, record.restoring)
-    place, isolated = _place(host, observed.name), _isolated(host)
+    place, isolated = _place(host, observed.name), _isolated(host, host.image.tag)
     archive.restore_workspace(host.project.root, found, place, isolated, known=record.known)
     save_record(host.paths(observed.name).record, replace(record, restoring=None), host.owner)
 
@@ -131,8 +140,8 @@ def _place(host: Host, name: str) -> archive.Place:
     return archive.Place(name, paths.workspace, paths.state, host.owner)
 
 
-def _isolated(host: Host) -> archive.Isolated:
-    return lambda argv, mounts: host.engine.run_once(host.image.tag, argv, mounts, host.owner)
+def _isolated(host: Host, image_tag: str) -> archive.Isolated:
+    return lambda argv, mounts: host.engine.run_once(image_tag, argv, mounts, host.owner)
 
 
 def ensure_mounts(host: Host, name: str) -> None:
@@ -143,6 +152,7 @@ def ensure_mounts(host: Host, name: str) -> None:
     """
     root, paths, owner = host.project.root, host.paths(name), host.owner
     seed(root, owner)
+    files.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
     files.ensure_beneath(paths.claude, PurePosixPath("projects/-workspace/memory"), owner=owner)
     deliver_secrets(paths.secrets, host.secrets, owner)

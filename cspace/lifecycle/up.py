@@ -190,7 +190,8 @@ def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
 def _notices(host: Host, name: str, container: Container) -> tuple[str, ...]:
     if container.labels.get(labels.SPEC) == steps.render(host, name).digest:
         return ()
-    return (
+    notice = (
         f"{name} runs with earlier settings or an earlier image; to apply the present ones"
-        f" (the workspace stays, the container starts afresh): cspace up {name} --recreate",
+        f" (the workspace stays, the container starts afresh): cspace up {name} --recreate"
     )
+    return (notice,)

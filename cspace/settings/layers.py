@@ -22,6 +22,7 @@ from cspace.settings.problems import translate, unknown_key
 MAX_BYTES = 1_000_000
 PREFIX = "CSPACE_"
 CERTIFICATES = "SSL_CERT_FILE"
+SYSTEM_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 PROJECT_FILES = (".cspace.json", ".cspace.local.json")
 
 # Ours, but not settings: what instances, tests and demos carry in their environment.
@@ -85,10 +86,15 @@ def read_environment(environ: Mapping[str, str]) -> Iterator[Layer]:
 
 
 def read_certificates(environ: Mapping[str, str]) -> Iterator[Layer]:
-    """Take the CA bundle that the host's own programs use, where that file exists."""
-    path = Path(environ.get(CERTIFICATES, ""))
+    """Take the CA bundle that the host's own programs use, where that file exists.
+
+    Companies that intercept TLS install their authority into the system's bundle, and many shells
+    never set the variable.
+    """
+    named = environ.get(CERTIFICATES)
+    path = Path(named) if named else SYSTEM_BUNDLE
     if path.is_file():
-        yield Layer(CERTIFICATES, {"ca_bundle": path.absolute()})
+        yield Layer(CERTIFICATES if named else "system", {"ca_bundle": path.absolute()})
 
 
 def read_flags(flags: Mapping[str, object]) -> Iterator[Layer]:

@@ -123,7 +123,7 @@ class Settings(_Group):
         AfterValidator(_absolute),
         Field(
             description="CA certificates that image and instances trust; by default those of"
-            " SSL_CERT_FILE. Only the user sets it, never a project's files."
+            " SSL_CERT_FILE, else the system's. Only the user sets it, never a project's files."
         ),
         Expected("the absolute path of a PEM file, or null"),
     ] = None

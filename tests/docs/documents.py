@@ -10,10 +10,9 @@ from pathlib import Path
 
 from tests.conftest import CHECKOUT
 
-PAGES = tuple(
-    CHECKOUT / name
-    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
-) + tuple(sorted((CHECKOUT / "docs").rglob("*.md")))
+PAGES = tuple(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")) + tuple(
+    sorted((CHECKOUT / "docs").rglob("*.md"))
+)
 
 _BLOCK = re.compile(r"^```(\S*)[ ]?(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")

@@ -30,7 +30,9 @@ NEED_THE_ENGINE = frozenset(
     {"up", "start", "stop", "down", "restore", "list", "status", "exec", "logs", "ports"}
 )
 NEED_A_TERMINAL = frozenset({"attach", "shell"})
-RUN = frozenset({"cspace", "git", "mkdir", "chmod", "cat", "cd", "export", "printf", "unset", "test"})
+RUN = frozenset(
+    {"cspace", "git", "mkdir", "chmod", "cat", "cd", "export", "printf", "unset", "test"}
+)
 # They change the machine, or are what runs this test; whether make has the target is checked.
 SHOWN_ONLY = frozenset({"sudo", "make", "pipx", "devcontainer", "docker"})
 
@@ -63,8 +65,11 @@ def _shell_path(path: str) -> str:
 def _runnable() -> Iterator[Any]:
     for page in PAGES:
         lines = [line for block in iter_blocks(page) for line in list_lines(block)]
-        words = {one[1] for one in (c for line in filter(_is_run, lines) for c in split_line(line))
-                 if one[0] == "cspace"}
+        words = {
+            one[1]
+            for one in (c for line in filter(_is_run, lines) for c in split_line(line))
+            if one[0] == "cspace"
+        }
         if words:
             marks = [pytest.mark.docker] if words & NEED_THE_ENGINE else []
             yield pytest.param(page, marks=marks, id=name_of(page))

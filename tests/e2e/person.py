@@ -20,7 +20,7 @@ from tests.conftest import OUTSIDE
 from tests.e2e.installed import open_to_all
 
 LONGEST = 600.0
-PROJECT_LABEL = "dev.cspace.project"
+PROJECT_LABEL, ROOT_LABEL = "dev.cspace.project", "dev.cspace.root"
 # What a machine's administrator sets; everything else of the developer's stays outside.
 _PASSED_ON = (
     *("PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
@@ -200,27 +200,34 @@ def new_person(
         person.commit("README.md", "# Sample\n")
         yield person
     finally:
-        for directory in (root, *root.glob("*"), *root.glob("*/*")):
-            remove_labelled(project_id(directory))
-        remove_labelled(person.id)
+        remove_below(root)
         shutil.rmtree(root)
 
 
 def labelled(project: str) -> list[str]:
     """List the containers, networks and volumes of a project."""
+    return [thing for thing, _ in _labelled(f"{PROJECT_LABEL}={project}")]
+
+
+def remove_below(root: Path) -> None:
+    """Remove the containers, networks and volumes of projects below a directory, and nothing else."""
+    for thing, of in _labelled(PROJECT_LABEL):
+        if Path(of).is_relative_to(root):
+            kind, name = thing.split()
+            docker(kind, "rm", *(["--force"] if kind == "container" else []), name)
+
+
+def _labelled(label: str) -> list[tuple[str, str]]:
+    """List what carries a label, with the root of its project."""
     found = []
-    for kind, listing in (("container", ["--all"]), ("network", []), ("volume", [])):
-        words = [kind, "ls", "--quiet", *listing, f"--filter=label={PROJECT_LABEL}={project}"]
-        found += [f"{kind} {name}" for name in docker(*words).split()]
+    for kind, name, listing in (
+        ("container", "{{.ID}}", ["--all"]), ("network", "{{.ID}}", []), ("volume", "{{.Name}}", [])
+    ):  # fmt: skip
+        shown = f'--format={name} {{{{.Label "{ROOT_LABEL}"}}}}'
+        for line in docker(kind, "ls", *listing, f"--filter=label={label}", shown).splitlines():
+            which, _, root = line.partition(" ")
+            found.append((f"{kind} {which}", root))
     return found
-
-
-def remove_labelled(project: str) -> None:
-    """Remove the containers, networks and volumes of a project, and nothing else."""
-    for line in labelled(project):
-        kind, name = line.split()
-        force = ["--force"] if kind == "container" else []
-        docker(kind, "rm", *force, name)
 
 
 def docker(*words: str, stdin: bytes = b"") -> str:

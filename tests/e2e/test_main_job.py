@@ -149,7 +149,7 @@ def test_a_decision_logged_in_mercury_is_a_file_on_the_host_and_readable_from_ve
 ) -> None:
     team.cspace("up", "venus")
     logged = call(team, "mercury", "log_decision", DECISION)
-    path = team.repo / ".cspace/context" / logged["path"]
+    path = team.repo / logged["path"]
     assert "Integers of cents." in path.read_text(encoding="utf-8")
     listed = call(team, "venus", "list_entries", {"kind": "decisions"})
     assert [each["slug"] for each in listed["entries"]] == [path.stem]

@@ -131,13 +131,14 @@ def pack(workspace: Path, output: Path, *options: str) -> Answer:
     )  # fmt: skip
 
 
-def unpack(workspace: Path, bundle: Path) -> Answer:
+def unpack(workspace: Path, bundle: Path, *known: str) -> Answer:
     """Run the unpacking as a program of its own."""
     return _answer(
         proc.run(
-            *PROGRAM, "unpack", "--workspace", workspace, "--bundle", bundle, ok=tuple(range(256))
+            *PROGRAM, "unpack", "--workspace", workspace, "--bundle", bundle,
+            "--known", *known, ok=tuple(range(256)),
         )
-    )
+    )  # fmt: skip
 
 
 def _answer(result: proc.Result) -> Answer:
@@ -153,8 +154,8 @@ def there_and_back(host: Path, workspace: Path) -> tuple[Seen, Seen]:
     packed = pack(workspace, exchange, "--known", *git(host, "rev-list", "--all").split())
     assert packed == Answer(0, "", "")
     assert survey(workspace) == before
-    fresh(host, workspace)
-    assert unpack(workspace, exchange / BUNDLE) == Answer(0, "", "")
+    known = fresh(host, workspace)
+    assert unpack(workspace, exchange / BUNDLE, *known) == Answer(0, "", "")
     return before, survey(workspace)
 
 

@@ -334,3 +334,52 @@ def test_a_manifest_is_data_that_a_person_can_read(
     assert {"path": "src", "kind": "directory"}.items() <= next(
         entry for entry in document["entries"] if entry["path"] == "src"
     ).items()
+
+
+def test_a_repository_that_names_objects_by_sha256_is_archived_and_restored(
+    tmp_path: Path, clock: Clock
+) -> None:
+    host, workspace = tmp_path / "host", tmp_path / "workspace"
+    host.mkdir()
+    git(host, "init", "--quiet", "--object-format=sha256")
+    commit(host, "a.txt")
+    clone(host, workspace)
+    (workspace / "old").mkdir()
+    git(workspace / "old", "init", "--quiet", "--object-format=sha1")
+    commit(workspace / "old", "inner.txt")
+    work = commit(workspace, "work.txt")
+    before, said = survey(workspace), outlook(workspace)
+    archive = archive_workspace(host, place(tmp_path, workspace), isolated, clock)
+    assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/cspace/mercury") == work
+    assert [one.carried for one in load_manifest(host, archive).repositories] == [
+        Carried.OBJECTS,
+        Carried.FILES,
+    ]
+    known = fresh(host, workspace)
+    restore_workspace(host, archive, place(tmp_path, workspace), isolated, known=known)
+    assert survey(workspace) == before
+    assert outlook(workspace) == said
+
+
+def test_thousands_of_amended_commits_come_back(
+    host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
+) -> None:
+    tree = git(workspace, "rev-parse", "HEAD^{tree}")
+    commits = "".join(
+        f"commit refs/heads/many\ncommitter A <a@b> {number} +0000\ndata 1\nx\n"
+        f"M 040000 {tree} \n\n" + ("reset refs/heads/many\n\n" if number < 3000 else "")
+        for number in range(1, 3001)
+    )
+    proc.run("git", "-C", workspace, "fast-import", "--quiet", "--force", stdin=commits.encode())
+    ids = proc.run(
+        "git", "-C", workspace, "cat-file", "--batch-all-objects", "--batch-check"
+    ).text.splitlines()
+    made = [line.split()[0] for line in ids if " commit " in line]
+    assert len(made) >= 3000
+    lines = "".join(f"{'0' * 40} {one} A <a@b> 1 +0000\tamend\n" for one in made)
+    (workspace / ".git/logs/refs/heads/many").write_text(lines, encoding="utf-8")
+    said = outlook(workspace)
+    archive = archived()
+    known = fresh(host, workspace)
+    restore_workspace(host, archive, place(tmp_path, workspace), isolated, known=known)
+    assert outlook(workspace) == said

@@ -20,8 +20,8 @@ RECORD = Record(
     created=datetime(2026, 4, 14, tzinfo=UTC),
 )
 CONTAINER = Container("id", "name", "image", {}, State.RUNNING, ())
-NOTHING = Observed("mercury", None, False, False, None)
-RUNNING = Observed("mercury", RECORD, True, True, CONTAINER)
+NOTHING = Observed("mercury", None, has_workspace=False, has_state=False, container=None)
+RUNNING = Observed("mercury", RECORD, has_workspace=True, has_state=True, container=CONTAINER)
 STOPPED = replace(RUNNING, container=replace(CONTAINER, state=State.STOPPED))
 DORMANT = replace(RUNNING, container=None)
 RESTORING = replace(DORMANT, record=replace(RECORD, restoring="20260414T103000Z"))

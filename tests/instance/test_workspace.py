@@ -16,6 +16,7 @@ from cspace.instance.workspace import (
     remove_tree,
     strip_credentials,
 )
+from cspace.paths import INSIDE
 from cspace.project import find_project
 
 OWNER = Owner(os.geteuid() or 1000, os.getegid() or 1000)
@@ -146,7 +147,9 @@ def test_worktreeinclude_brings_env_files_and_no_links(repo: Path, workspace: Pa
     assert not (workspace / "linked").is_symlink()
 
 
-def test_git_leaves_the_masked_directories_alone(repo: Path, workspace: Path) -> None:
+def test_checkout_reset_stash_and_clean_leave_the_shared_context_alone(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
     decisions = repo / ".cspace/context/decisions"
     decisions.mkdir(parents=True)
     (decisions / "one.md").write_text("committed\n", encoding="utf-8")
@@ -155,16 +158,23 @@ def test_git_leaves_the_masked_directories_alone(repo: Path, workspace: Path) ->
     (decisions / "one.md").write_text("edited\n", encoding="utf-8")
     git.git(repo, "commit", "--quiet", "--all", "-m", "Edit")
     clone(repo, workspace)
-    mounted = workspace / ".cspace/context/decisions"
-    assert not mounted.exists()
-    mounted.mkdir()
+    link = workspace / ".cspace/context"
+    assert link.readlink() == Path(INSIDE.context_store)
+    # Outside of a container the link leads nowhere; a directory stands in for the mount.
+    mounted = tmp_path / "mounted" / "decisions"
+    mounted.mkdir(parents=True)
+    link.unlink()
+    link.symlink_to(mounted.parent)
     (mounted / "one.md").write_text("live\n", encoding="utf-8")
     (mounted / "two.md").write_text("new\n", encoding="utf-8")
-    inside(workspace, "checkout", "--quiet", "-b", "other", "HEAD~1")
-    inside(workspace, "checkout", "--quiet", "cspace/mercury")
-    inside(workspace, "reset", "--quiet", "--hard")
-    inside(workspace, "add", "--all")
-    assert inside(workspace, "status", "--porcelain") == ""
+    for revision in ("HEAD~1", "HEAD~2"):
+        inside(workspace, "checkout", "--quiet", "--detach", revision)
+        inside(workspace, "checkout", "--quiet", "cspace/mercury")
+        inside(workspace, "reset", "--quiet", "--hard")
+        inside(workspace, "add", "--all")
+        inside(workspace, "stash", "--include-untracked")
+        assert inside(workspace, "status", "--porcelain") == ""
+    inside(workspace, "clean", "--quiet", "-ffdx")
     assert (mounted / "one.md").read_text() == "live\n"
     assert (mounted / "two.md").read_text() == "new\n"
 

@@ -1,0 +1,110 @@
+"""All that an agent writes belongs to who called cspace, whatever that user's uid is."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.person import Person, docker
+
+pytestmark = [pytest.mark.docker, pytest.mark.e2e]
+
+MEMORY = Path(".cspace/memory/MEMORY.md")
+AGENT = """
+set -eu
+echo code >code.txt; mkdir -p deep/er; ln -s code.txt link; git add -A; git commit -qm Agent
+echo remembered >>/home/dev/.claude/projects/-workspace/memory/MEMORY.md
+echo topic >/home/dev/.claude/projects/-workspace/memory/topic.md
+mkdir -p .cspace/context/findings && echo found >.cspace/context/findings/2026-01-01-found.md
+"""
+
+Owners = dict[Path, tuple[int, int]]
+
+
+def owners(*roots: Path) -> Owners:
+    """Return uid and gid of everything below some directories, themselves included."""
+    paths = [path for root in roots for path in (root, *root.rglob("*"))]
+    return {path: (path.lstat().st_uid, path.lstat().st_gid) for path in paths}
+
+
+def check_owner(person: Person, owner: int) -> None:
+    """Bring mercury up, let its agent write everywhere, and compare the owners of all there is."""
+    person.write("ignored/.keep")
+    before = owners(person.repo, person.home)
+    person.cspace("up", "mercury")
+    assert (person.repo / MEMORY).read_bytes() == b""
+    person.inside("mercury", "bash", "-c", AGENT)
+    after = owners(person.repo, person.home)
+    kept = {path: ids for path, ids in after.items() if path in before}
+    assert kept == {path: ids for path, ids in before.items() if path in kept}
+    new = {path: ids for path, ids in after.items() if path not in before}
+    assert person.workspace("mercury") / "deep/er" in new
+    assert person.repo / ".cspace/memory/topic.md" in new
+    assert person.repo / ".cspace/context/findings/2026-01-01-found.md" in new
+    assert set(new.values()) == {(owner, owner)}
+
+
+def check_processes(person: Person, owner: int) -> None:
+    """No process of the container is root's, as the host counts."""
+    said = docker("top", person.container("mercury"), "-eo", "uid,pid,args").splitlines()[1:]
+    assert said
+    assert {line.split()[0] for line in said} == {str(owner)}
+    status = person.inside("mercury", "cat", "/proc/1/status")
+    assert f"Uid:\t{owner}\t" in status
+    assert person.inside("mercury", "id", "-un").strip() == "dev"
+
+
+@pytest.mark.parametrize("uid", [1000, 1001, 70000])
+def test_what_the_agent_writes_is_the_users_and_no_process_is_roots(
+    become: Callable[[int], Person], uid: int
+) -> None:
+    person = become(uid)
+    check_owner(person, uid)
+    check_processes(person, uid)
+
+
+def test_under_root_it_is_the_containers_user_and_roots_own_files_stay_roots(
+    person: Person,
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can call cspace as root")
+    check_owner(person, 1000)
+    check_processes(person, 1000)
+
+
+def test_under_sudo_it_is_the_user_who_called(become: Callable[[int], Person]) -> None:
+    user = become(1001)
+    # What sudo leaves in the environment of root's process.
+    sudo = Person(user.program, user.engine, user.home, user.repo).having(
+        SUDO_UID="1001", SUDO_GID="1001"
+    )
+    before = owners(user.repo, user.home)
+    sudo.cspace("init")
+    sudo.cspace("up", "mercury")
+    sudo.inside("mercury", "bash", "-c", "echo code >code.txt")
+    after = owners(user.repo, user.home)
+    assert user.workspace("mercury") / "code.txt" in after
+    assert {ids for path, ids in after.items() if path not in before} == {(1001, 1001)}
+    sudo.cspace("down", "mercury")
+    assert set(owners(user.repo, user.home).values()) == {(1001, 1001)}
+
+
+def test_the_memory_index_is_seeded_empty_once_and_never_touched_again(person: Person) -> None:
+    person.cspace("init")
+    index = person.repo / MEMORY
+    assert index.read_bytes() == b""
+    person.cspace("up", "mercury")
+    inside = "/home/dev/.claude/projects/-workspace/memory/MEMORY.md"
+    person.inside("mercury", "bash", "-c", f"printf 'no newline' >{inside}; chmod 600 {inside}")
+    before = index.stat()
+    person.cspace("down", "mercury")
+    person.cspace("init")
+    person.cspace("up", "mercury", "venus")
+    assert person.inside("venus", "cat", inside) == "no newline"
+    after = index.stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert stat.S_IMODE(after.st_mode) == 0o600

@@ -1,0 +1,137 @@
+"""A secret that is given to an instance is a file in it, and is nowhere else to be seen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import NewPerson
+from tests.e2e.person import Person, docker
+
+pytestmark = [pytest.mark.docker, pytest.mark.e2e]
+
+VARIABLES = {
+    "ANTHROPIC_API_KEY": "sk-ant-marker-one",
+    "GH_TOKEN": "ghp-marker-two",
+    "CLAUDE_CODE_OAUTH_TOKEN": "oauth-marker-three",
+}
+FILES = {
+    "anthropic_api_key": "sk-ant-marker-one",
+    "github_token": "ghp-marker-two",
+    "claude_code_oauth_token": "oauth-marker-three",
+    "database_password": "file-marker-four",
+}
+URL_PASSWORD = "url-marker-five"
+MARKERS = (*FILES.values(), URL_PASSWORD)
+
+
+class Watch(threading.Thread):
+    """Reads the arguments of every process of this machine, containers' too, again and again."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.ended = threading.Event()
+        self.seen = set[bytes]()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.01):
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    self.seen.add((process / "cmdline").read_bytes())
+                except OSError:
+                    continue
+
+
+@contextmanager
+def watched() -> Iterator[set[bytes]]:
+    watch = Watch()
+    watch.start()
+    try:
+        yield watch.seen
+    finally:
+        watch.ended.set()
+        watch.join()
+
+
+@pytest.fixture(scope="module")
+def given(new: NewPerson) -> Iterator[tuple[Person, str]]:
+    """Bring an instance up that gets secrets; return all that was said and seen meanwhile."""
+    with new() as plain:
+        secret = plain.home / ".cspace" / "secrets" / "database_password"
+        secret.parent.mkdir(parents=True)
+        secret.write_text(FILES["database_password"] + "\n", encoding="utf-8")
+        for path in (secret.parent.parent, secret.parent, secret):
+            plain.give(path)
+        plain.git("remote", "add", "origin", f"https://me:{URL_PASSWORD}@example.com/sample.git")
+        person = plain.having(**VARIABLES)
+        with watched() as arguments:
+            answers = [
+                person.cspace("up", "mercury"),
+                person.cspace("exec", "mercury", "--", "claude", "mcp", "list"),
+                person.cspace("exec", "mercury", "--", "git", "remote", "--verbose"),
+                person.cspace("status", "mercury"),
+                person.cspace("status", "mercury", "--json"),
+                person.cspace("config", "show"),
+                person.cspace("logs", "mercury"),
+            ]
+        said = [text for answer in answers for text in (answer.out, answer.err)]
+        seen = [each.decode("utf-8", "replace") for each in arguments]
+        assert any("/workspace" in each for each in seen)
+        yield person, "\n".join((*said, *seen))
+
+
+def test_secrets_are_files_that_only_the_instances_user_reads(given: tuple[Person, str]) -> None:
+    person, _ = given
+    for name, value in FILES.items():
+        path = f"/run/secrets/{name}"
+        assert person.inside("mercury", "cat", path).strip() == value
+        assert person.inside("mercury", "stat", "-c", "%U %a", path) == "dev 400\n"
+    names = person.cspace("status", "mercury", "--json").json["instances"][0]["secrets"]
+    assert names == sorted(FILES)
+
+
+def test_secrets_in_env_hazard_none_of_what_docker_tells_holds_one(given: tuple[Person, str]) -> None:
+    person, _ = given
+    container = person.container("mercury")
+    image = docker("inspect", "--format={{.Config.Image}}", container).strip()
+    told = {
+        "inspect": docker("inspect", container),
+        "image": docker("image", "inspect", image),
+        "history": docker("history", "--no-trunc", image),
+        "top": docker("top", container, "-eo", "pid,args"),
+        "logs": docker("logs", container),
+        "environment of pid 1": person.inside("mercury", "cat", "/proc/1/environ"),
+    }
+    assert all(told[kind] for kind in ("inspect", "image", "history", "top"))
+    assert [(kind, marker) for kind, said in told.items() for marker in MARKERS if marker in said] == []
+
+
+def test_secrets_in_argv_hazard_no_process_and_no_output_ever_showed_one(
+    given: tuple[Person, str],
+) -> None:
+    _, said = given
+    assert [marker for marker in MARKERS if marker in said] == []
+
+
+def test_no_file_of_the_host_holds_one_but_the_delivered_ones(given: tuple[Person, str]) -> None:
+    person, _ = given
+    state = person.state("mercury")
+    allowed = {state.secrets / name for name in FILES}
+    files = [path for path in state.state.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert allowed <= set(files)
+    assert {state.compose, state.record} <= set(files)
+    holding = {path for path in files if any(one.encode() in path.read_bytes() for one in MARKERS)}
+    assert holding == allowed
+
+
+def test_a_rotated_secret_reaches_the_running_instance_by_up(given: tuple[Person, str]) -> None:
+    person, _ = given
+    started = docker("inspect", "--format={{.State.StartedAt}}", person.container("mercury"))
+    person.having(GH_TOKEN="ghp-rotated").cspace("up", "mercury")
+    assert person.inside("mercury", "cat", "/run/secrets/github_token") == "ghp-rotated"
+    now = docker("inspect", "--format={{.State.StartedAt}}", person.container("mercury"))
+    assert now == started
