@@ -85,7 +85,6 @@ def sample(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
-    # The page says itself how a certificate bundle is named.
     yield repo
     names = _names(program, repo)
     if names:
@@ -99,7 +98,7 @@ def _names(program: Path, repo: Path) -> list[str]:
     return [one["name"] for one in listed["instances"]]
 
 
-@pytest.mark.parametrize("page", _runnable())
+@pytest.mark.parametrize("page", tuple(_runnable()))
 def test_a_page_does_what_it_shows(page: Path, sample: Path) -> None:
     done = proc.run("bash", "-c", _script(page), cwd=sample, timeout=FIRST_IMAGE_SECONDS)
     assert b"$ cspace " in done.stderr
@@ -136,9 +135,10 @@ def test_an_option_that_does_not_exist_is_noticed() -> None:
 
 
 def _parse(words: tuple[str, ...]) -> None:
-    """Parse a command line without running it."""
+    """Parse a command line without running it; a command's bare name is a mention of it."""
     command: Any = typer.main.get_command(app)
     left = list(words)
     while left and left[0] in getattr(command, "commands", {}):
         command = command.commands[left.pop(0)]
-    command.make_context("cspace", left)
+    if left or not words:
+        command.make_context("cspace", left)

@@ -7,7 +7,7 @@ import pytest
 from docs import generate
 
 
-@pytest.mark.parametrize("name", generate.PAGES)
+@pytest.mark.parametrize("name", tuple(generate.PAGES))
 def test_the_reference_is_up_to_date(name: str) -> None:
     stored = (generate.REFERENCE / name).read_text(encoding="utf-8")
     assert stored == generate.render(name), "run: make docs"
