@@ -68,8 +68,7 @@ def main() -> None:
         show_error(error)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        note("interrupted; the same command takes up where it stopped")
-        sys.exit(EXIT_INTERRUPTED)
+        code = EXIT_INTERRUPTED
     except typer.Exit as leave:
         sys.exit(leave.exit_code)
     except BrokenPipeError:
@@ -78,6 +77,9 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:  # noqa: BLE001  the boundary: what is left is a bug
         sys.exit(_report_bug(error))
+    # Typer turns ^C into this code by itself; programs in an instance replace this process.
+    if code == EXIT_INTERRUPTED:
+        note("interrupted; the same command takes up where it stopped")
     sys.exit(code if isinstance(code, int) else 0)
 
 

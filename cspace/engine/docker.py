@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import tarfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,8 @@ from cspace.files import Owner
 
 API_TIMEOUT_SECONDS = 60
 STOP_TIMEOUT_SECONDS = 10
+# `docker compose up --wait` looks every half second, which is as long as a start takes.
+POLL_SECONDS = 0.05
 _DOCKER_FAILED = 125
 # An image without content: a container of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
@@ -114,19 +117,21 @@ class DockerEngine:
         # From 125 on it is Docker that speaks, not the program.
         return proc.run(*words, image, *argv, ok=tuple(range(_DOCKER_FAILED)))
 
-    def check_composition(self, composition: Composition) -> None:
-        proc.run(*_compose(composition), "config", "--quiet")
-
     def start_composition(
-        self, composition: Composition, *, recreate: bool, timeout: int, on_line: OnLine
+        self, composition: Composition, *, recreate: bool, on_line: OnLine
     ) -> None:
         self.ping()
         recreation = "--force-recreate" if recreate else "--no-recreate"
-        proc.stream(
-            *_compose(composition),
-            *("up", "--detach", recreation, "--wait", f"--wait-timeout={timeout}"),
-            on_line=on_line,
-        )
+        proc.stream(*_compose(composition), "up", "--detach", recreation, on_line=on_line)
+
+    def wait(self, labels: Mapping[str, str], *, timeout: float) -> State:
+        deadline = time.monotonic() + timeout
+        while True:
+            states = {container.state for container in self.list_containers(labels)}
+            ended = states & {State.STOPPED, State.UNHEALTHY}
+            if ended or states <= {State.RUNNING} or time.monotonic() > deadline:
+                return next(iter(ended or states), State.STOPPED)
+            time.sleep(POLL_SECONDS)
 
     def stop(self, container: Container) -> None:
         with _translated(), contextlib.suppress(NotFound):

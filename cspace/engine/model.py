@@ -101,13 +101,16 @@ class Engine(Protocol):
         Every exit code of the program is an answer; CommandFailed is Docker's own refusal.
         """
 
-    def check_composition(self, composition: Composition) -> None:
-        """Have Compose validate a file without touching the engine."""
-
     def start_composition(
-        self, composition: Composition, *, recreate: bool, timeout: int, on_line: OnLine
+        self, composition: Composition, *, recreate: bool, on_line: OnLine
     ) -> None:
-        """Create what is missing, start it, and wait until it is healthy."""
+        """Have Compose validate the file, create what is missing, and start it."""
+
+    def wait(self, labels: Mapping[str, str], *, timeout: float) -> State:
+        """Wait until all containers of these labels are healthy, or one can not be any more.
+
+        Returns RUNNING, or what keeps them from it; STARTING after timeout seconds.
+        """
 
     def stop(self, container: Container) -> None:
         """Stop a container; it keeps its file system."""

@@ -39,9 +39,14 @@ def find_secrets(user: Path, environ: Mapping[str, str]) -> dict[str, str]:
 
 def deliver_secrets(directory: Path, secrets: Mapping[str, str], owner: Owner) -> None:
     """Make the directory hold exactly these secrets, readable by the instance's user only."""
-    files.ensure_directory(directory, owner=owner, mode=0o700)
-    for name, value in secrets.items():
-        files.write_atomic(directory / name, value, mode=0o400, owner=owner)
+    update_secrets(directory, secrets, owner)
     for path in directory.iterdir():
         if path.name not in secrets:
             path.unlink()
+
+
+def update_secrets(directory: Path, secrets: Mapping[str, str], owner: Owner) -> None:
+    """Make the directory hold these secrets beside those that it has."""
+    files.ensure_directory(directory, owner=owner, mode=0o700)
+    for name, value in secrets.items():
+        files.write_atomic(directory / name, value, mode=0o400, owner=owner)

@@ -167,9 +167,14 @@ class _Unpacking:
                 os.unlink(directory + b"/" + name)  # noqa: PTH108  names are bytes
         tips = [one for name, one in self.manifest.refs if name.startswith(f"{number}/")]
         asked = "".join(f"{line}\n" for line in (*tips, "--not", *without)).encode()
+        # Git makes its temporary file in its own store, and can only rename within a file system.
+        stores = {
+            "GIT_OBJECT_DIRECTORY": os.path.dirname(os.fsdecode(directory)),  # noqa: PTH120
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self.scratch.directory / "objects"),
+        }
         self.scratch.run(
             "pack-objects", "--revs", "--quiet", "--non-empty", "--delta-base-offset",
-            os.fsdecode(directory + b"/pack"), stdin=asked,
+            os.fsdecode(directory + b"/pack"), stdin=asked, env=stores,
         )  # fmt: skip
 
     def _write_files(self) -> None:

@@ -9,19 +9,19 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cspace import assets, files
-from cspace.engine.model import Build, Composition
+from cspace.engine.model import Build, Composition, State
 from cspace.errors import CommandFailed, CspaceError, NotFound
-from cspace.instance import archive, image, workspace
+from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
-from cspace.instance.secrets import deliver_secrets
+from cspace.instance.secrets import deliver_secrets, update_secrets
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
 from cspace.paths import CONTEXT, INSIDE
 
 FAILURE_LINES = 15
-_PHASE = re.compile(r"^cspace: phase (\S+) failed$", re.MULTILINE)
+_PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
 
 
 def prove_file_system(host: Host) -> None:
@@ -158,6 +158,14 @@ def ensure_mounts(host: Host, name: str) -> None:
     deliver_secrets(paths.secrets, host.secrets, owner)
 
 
+def rotate_secrets(host: Host, name: str) -> None:
+    """Hand a running instance the present secrets; one that is unknown here stays as it is.
+
+    What another terminal has not set must not log a working agent out.
+    """
+    update_secrets(host.paths(name).secrets, host.secrets, host.owner)
+
+
 def instance_spec(host: Host, name: str) -> Spec:
     """Derive what an instance should be from the settings and this machine."""
     settings = host.settings
@@ -188,11 +196,10 @@ def render(host: Host, name: str) -> Rendered:
 
 
 def write_compose(host: Host, name: str) -> None:
-    """Write the Compose file and have Compose itself validate it."""
+    """Write the Compose file; Compose validates it before it touches anything."""
     files.write_atomic(
         host.paths(name).compose, render(host, name).text, mode=0o600, owner=host.owner
     )
-    host.engine.check_composition(_composition(host, name))
 
 
 def start(host: Host, name: str, *, recreate: bool) -> None:
@@ -201,26 +208,26 @@ def start(host: Host, name: str, *, recreate: bool) -> None:
     Raises:
         CommandFailed: it did not become ready; says in which phase, with the log's last lines.
     """
-    timeout = host.settings.ready_timeout
-    try:
-        host.engine.start_composition(
-            _composition(host, name),
-            recreate=recreate,
-            timeout=timeout,
-            on_line=host.output(name, "start"),
-        )
-    except CommandFailed as error:
-        container = host.observe(name).container
-        if container is None:
-            raise
-        log = host.engine.logs(container, tail=FAILURE_LINES).rstrip()
-        failed = _PHASE.search(log)
-        where = f" in phase {failed[1]}" if failed else ""
-        tail = "\n".join(f"  {line}" for line in log.splitlines())
-        raise CommandFailed(
-            f"{name} did not become ready{where}; its log ends with:\n{tail or '  (nothing)'}",
-            hint=f"cspace logs {name}; repair the cause, then: cspace up {name} --recreate",
-        ) from error
+    host.engine.start_composition(
+        _composition(host, name), recreate=recreate, on_line=host.output(name, "start")
+    )
+    labelled = labels.of_instance(host.project.id, name)
+    state = host.engine.wait(labelled, timeout=host.settings.ready_timeout)
+    if state is not State.RUNNING:
+        raise _not_ready(host, name, state)
+
+
+def _not_ready(host: Host, name: str, state: State) -> CommandFailed:
+    container = host.observe(name).container
+    log = host.engine.logs(container, tail=FAILURE_LINES).rstrip() if container else ""
+    phases = _PHASE.findall(log)
+    where = f" in phase {phases[-1]}" if phases else ""
+    waited = f" within {host.settings.ready_timeout} s" if state is State.STARTING else ""
+    tail = "\n".join(f"  {line}" for line in log.splitlines())
+    return CommandFailed(
+        f"{name} did not become ready{waited}{where}; its log ends with:\n{tail or '  (nothing)'}",
+        hint=f"cspace logs {name}; repair the cause, then: cspace up {name} --recreate",
+    )
 
 
 def _composition(host: Host, name: str) -> Composition:

@@ -111,6 +111,8 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         for step in planned.steps:
             with host.phase(name, step.action, step.cause):
                 _apply(host, name, step, wish)
+        if not planned.steps:
+            steps.rotate_secrets(host, name)
         observed = host.observe(name)
     if observed.container is None or observed.record is None:
         raise CspaceError(f"{name} vanished while it was brought up", hint=f"cspace up {name}")

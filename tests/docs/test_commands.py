@@ -15,6 +15,7 @@ import typer
 
 from cspace import proc
 from cspace.cli.app import app
+from cspace.errors import CommandFailed
 from tests.conftest import CHECKOUT
 from tests.docs.documents import (
     PAGES,
@@ -98,10 +99,25 @@ def _names(program: Path, repo: Path) -> list[str]:
     return [one["name"] for one in listed["instances"]]
 
 
+def _run(page: Path, repo: Path) -> proc.Result:
+    return proc.run("bash", "-c", _script(page), cwd=repo, timeout=FIRST_IMAGE_SECONDS)
+
+
 @pytest.mark.parametrize("page", tuple(_runnable()))
 def test_a_page_does_what_it_shows(page: Path, sample: Path) -> None:
-    done = proc.run("bash", "-c", _script(page), cwd=sample, timeout=FIRST_IMAGE_SECONDS)
-    assert b"$ cspace " in done.stderr
+    assert b"$ cspace " in _run(page, sample).stderr
+
+
+def test_a_page_whose_command_fails_is_noticed_and_ends_there(sample: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        '```json .cspace.json\n{"ports": [1]}\n```\n\n```console\n$ cspace config show\nKEY\n'
+        "$ git no-such-command\n$ cspace init\n```\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(CommandFailed, match="no-such-command"):
+        _run(page, sample)
+    assert {path.name for path in sample.iterdir()} == {".git", "README.md", ".cspace.json"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

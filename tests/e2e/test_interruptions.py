@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -54,10 +55,9 @@ def test_an_interrupted_up_is_repaired_by_the_next_and_down_leaves_nothing(
     for number in range(rounds):
         moment = (number + moments.random()) * UP_TAKES / rounds
         process = person.start(person.program, "up", "mercury")
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=moment)
-        except subprocess.TimeoutExpired:
-            kill(process)
+        kill(process)
         person.cspace("up", "mercury")
         assert person.inside("mercury", "git", "status", "--porcelain") == "", moment
         assert len(containers(person)) == 1, moment
@@ -65,25 +65,30 @@ def test_an_interrupted_up_is_repaired_by_the_next_and_down_leaves_nothing(
         assert person.leftovers() == [], moment
 
 
-def test_down_of_what_an_interrupted_up_left_removes_it(person: Person) -> None:
-    process = person.start(person.program, "up", "mercury")
+def until(process: subprocess.Popen[bytes], phase: bytes) -> None:
+    """Wait until a program says that a phase begins."""
     assert process.stderr is not None
     for line in process.stderr:
-        if b"workspace" in line:
-            break
-    kill(process)
-    person.cspace("down", "mercury")
-    assert person.leftovers() == []
+        if line.split()[1:2] == [phase]:
+            return
+    raise AssertionError(f"it ended before {phase!r}")
+
+
+def test_down_of_what_an_interrupted_up_left_removes_it(person: Person) -> None:
+    for phase in (b"workspace", b"mounts", b"start"):
+        process = person.start(person.program, "up", "mercury")
+        until(process, phase)
+        kill(process)
+        # Killed at the very start, there was no instance yet.
+        person.run(person.program, "down", "mercury", ok=(0, 3))
+        assert person.leftovers() == [], phase
 
 
 def test_an_interrupted_down_is_completed_by_the_next(person: Person) -> None:
     person.cspace("up", "mercury")
     person.inside("mercury", "sh", "-c", "echo work >work")
     process = person.start(person.program, "down", "mercury")
-    assert process.stderr is not None
-    for line in process.stderr:
-        if b"archive" in line:
-            break
+    until(process, b"archive")
     kill(process)
     person.cspace("down", "mercury")
     assert person.leftovers() == []
@@ -94,10 +99,7 @@ def test_an_interrupted_down_is_completed_by_the_next(person: Person) -> None:
 
 def test_ctrl_c_ends_an_up_with_130_and_says_what_to_do(person: Person) -> None:
     process = person.start(person.program, "up", "mercury")
-    assert process.stderr is not None
-    line = b""
-    while b"workspace" not in line:
-        line = process.stderr.readline()
+    until(process, b"workspace")
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

@@ -38,7 +38,7 @@ class Watch(threading.Thread):
         self.seen = set[bytes]()
 
     def run(self) -> None:
-        while not self.ended.wait(0.01):
+        while not self.ended.wait(0.05):
             for process in Path("/proc").glob("[0-9]*"):
                 try:
                     self.seen.add((process / "cmdline").read_bytes())

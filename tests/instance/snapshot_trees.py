@@ -168,7 +168,8 @@ def manifest_of(bundle: Path, repository: Path) -> Manifest:
 
 def isolated(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
     """Run the program here, with the directories that would be mounted in its container."""
-    words = list(argv[1:])
+    # This cspace is a checkout, which an isolated interpreter would not find.
+    words = [word for word in argv[1:] if word != "-I"]
     for mount in mounts:
         inside = re.compile(rf"{mount.target}(/.*)?")
         words = [

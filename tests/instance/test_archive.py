@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -383,3 +384,23 @@ def test_thousands_of_amended_commits_come_back(
     known = fresh(host, workspace)
     restore_workspace(host, archive, place(tmp_path, workspace), isolated, known=known)
     assert outlook(workspace) == said
+
+
+def test_a_package_planted_in_the_work_directory_is_not_what_runs(
+    host: Path, workspace: Path, tmp_path: Path, clock: Clock
+) -> None:
+    (workspace / "cspace/instance").mkdir(parents=True)
+    planted = "import sys; sys.exit('planted')"
+    (workspace / "cspace/__init__.py").write_text(planted, encoding="utf-8")
+    words = (sys.executable, "-m", "cspace.instance.snapshot")
+    assert b"planted" in proc.run(*words, cwd=workspace, ok=(1,)).stderr
+    asked: list[tuple[str, ...]] = []
+
+    def record(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
+        asked.append(argv)
+        return isolated(argv, mounts)
+
+    archive_workspace(host, place(tmp_path, workspace), record, clock)
+    flags = asked[0][1 : asked[0].index("-m")]
+    said = proc.run(sys.executable, *flags, *words[1:], cwd=workspace, ok=(0, 1)).stderr
+    assert b"planted" not in said

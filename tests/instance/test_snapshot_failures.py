@@ -145,3 +145,17 @@ sys.exit(main(["unpack", "--workspace", {str(workspace)!r}, "--bundle", {str(bun
 """
     done = subprocess.run((sys.executable, "-c", script), check=False, cwd=CHECKOUT)
     assert done.returncode == -9
+
+
+def test_a_bundle_on_another_file_system_is_unpacked(tmp_path: Path) -> None:
+    workspace = clone(make_host(tmp_path), tmp_path / "workspace")
+    before, said = survey(workspace), outlook(workspace)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        if Path(other).stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("/dev/shm is no file system of its own here")
+        pack(workspace, Path(other))
+        shutil.rmtree(workspace)
+        workspace.mkdir()
+        assert unpack(workspace, Path(other) / BUNDLE).code == 0
+    assert survey(workspace) == before
+    assert outlook(workspace) == said
