@@ -27,7 +27,8 @@ from cspace.paths import INSIDE
 
 ROOT = "refs/cspace/archive"
 _STAMP = "%Y%m%dT%H%M%SZ"
-_PROGRAM = (INSIDE.python, "-m", "cspace.instance.snapshot")
+# -I: a package named cspace in the work directory is an agent's.
+_PROGRAM = (INSIDE.python, "-I", "-m", "cspace.instance.snapshot")
 _WORKSPACE, _EXCHANGE, _BUNDLE, _HOST = "/workspace", "/exchange", "archive.bundle", "host"
 _ERRORS: dict[int, type[CspaceError]] = {3: NotFound, 4: Conflict, 5: CommandFailed}
 

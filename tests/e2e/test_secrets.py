@@ -71,7 +71,7 @@ def given(new: NewPerson) -> Iterator[tuple[Person, str]]:
         with watched() as arguments:
             answers = [
                 person.cspace("up", "mercury"),
-                person.cspace("exec", "mercury", "--", "claude", "mcp", "list"),
+                person.cspace("exec", "mercury", "--", "claude", "--version"),
                 person.cspace("exec", "mercury", "--", "git", "remote", "--verbose"),
                 person.cspace("status", "mercury"),
                 person.cspace("status", "mercury", "--json"),
