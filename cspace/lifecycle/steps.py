@@ -25,19 +25,26 @@ _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
 
 
 def prove_file_system(host: Host) -> None:
-    """Prove with a marker file that the engine's file system is ours.
+    """Prove with marker files that the engine's file system is ours, for home and project each.
 
     Raises:
         CspaceError: it is not: the engine is remote, or we are in a container with its socket.
     """
     files.ensure_directory(host.user, owner=host.owner, mode=0o700)
+    _prove(host, host.user)
+    root = host.project.root
+    # In .git, where a marker that a kill leaves behind is in nobody's way.
+    _prove(host, root / ".git" if (root / ".git").is_dir() else root)
+
+
+def _prove(host: Host, place: Path) -> None:
     marker = random.token_bytes(16)
-    with tempfile.TemporaryDirectory(prefix=".marker-", dir=host.user) as directory:
+    with tempfile.TemporaryDirectory(prefix=".cspace-marker-", dir=place) as directory:
         (Path(directory) / "marker").write_bytes(marker)
         if host.engine.sees(Path(directory), "marker", marker):
             return
     raise CspaceError(
-        f"the Docker engine does not see this file system (looked for a marker in {host.user})",
+        f"the Docker engine does not see this file system (looked for a marker in {place})",
         hint="run cspace where the engine runs: check DOCKER_HOST and docker context show",
     )
 

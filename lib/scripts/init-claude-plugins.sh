@@ -48,7 +48,11 @@ mapfile -t lines <<<"$answer"
 
 [[ -z ${lines[0]:-} ]] || replace "$state" "${lines[0]}"
 [[ -z ${lines[1]:-} ]] || replace "$settings" "${lines[1]}"
-case ${lines[2]:-} in
-    root) claude mcp add --scope user cspace-context -- cspace context-server --root /workspace ;;
-    plain) claude mcp add --scope user cspace-context --env CLAUDE_PROJECT_DIR=/workspace -- cspace context-server ;;
-esac
+
+# `claude mcp add` ran when the image was built; starting it again only to write the same takes 0.3 s.
+recorded=$scripts/registered-${lines[2]:-}.json
+if [[ -n ${lines[2]:-} && -s $recorded ]]; then
+    replace "$state" "$(jq --slurpfile servers "$recorded" '.mcpServers += $servers[0]' "$state")"
+elif [[ -n ${lines[2]:-} ]]; then
+    "$scripts/register-server.sh" "${lines[2]}"
+fi

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.docker
 
 BASE = "debian:bookworm-slim"
 SERVER = {"mcpServers": {"cspace-context": {"command": "cspace", "args": ["context-server"]}}}
-BUNDLE = os.environ.get("SSL_CERT_FILE")  # where a proxy signs TLS, the build needs its authority
+# Where a proxy signs TLS, the build needs its authority.
+BUNDLE = os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt"
 TIMEOUT = 60.0
 
 
@@ -73,7 +74,7 @@ New = Callable[..., Box]
 @pytest.fixture(scope="module")
 def tag(tmp_path_factory: pytest.TempPathFactory, engine_answer: object) -> str:
     """Build the image of this checkout; layers that the engine has are not built again."""
-    bundle = Path(BUNDLE) if BUNDLE else None
+    bundle = Path(BUNDLE) if Path(BUNDLE).is_file() else None
     planned = image.plan_image(find_owner(), base_image=BASE, ca_bundle=bundle)
     context = tmp_path_factory.mktemp("context")
     image.write_context(planned, context)
@@ -159,6 +160,18 @@ def test_the_registration_follows_a_clone_that_starts_to_name_the_server(new: Ne
     box.write(box.workspace / ".mcp.json", json.dumps(SERVER))
     assert box.start()
     assert_one_connected_server(box)
+
+
+@pytest.mark.parametrize(("mcp", "how"), [(None, "root"), (SERVER, "plain")])
+def test_a_start_writes_the_very_registration_that_claude_mcp_add_writes(
+    new: New, mcp: object, how: str
+) -> None:
+    box = new(mcp=mcp)
+    assert box.wait()
+    ours = registered(box)
+    register = f"CLAUDE_CONFIG_DIR=/tmp/asked /usr/local/lib/cspace/register-server.sh {how}"
+    box.run("sh", "-c", register)
+    assert json.loads(box.run("cat", "/tmp/asked/.claude.json"))["mcpServers"] == ours
 
 
 @pytest.mark.parametrize("flags", [(), ("--dangerously-skip-permissions",)])
