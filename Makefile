@@ -56,8 +56,8 @@ soak: base .venv/ready ## Every test with its full counts (hours)
 	CSPACE_SOAK=1 $(BIN)/python -m pytest -m ""
 
 bench: base .venv/ready ## Measure what the README claims
-	$(BIN)/python bench/cli.py
-	$(BIN)/python bench/up.py
+	$(BIN)/python -m bench.cli
+	$(BIN)/python -m bench.up
 
 docs: .venv/ready ## Write docs/reference anew from the code
 	$(BIN)/python -m docs.generate

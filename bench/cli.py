@@ -1,6 +1,6 @@
 """Start-up: `cspace --help` and `cspace list` over `python -c "import typer"`.
 
-python bench/cli.py
+python -m bench.cli
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import CSPACE, Ratio, alternate, run, show, timed
+from bench.measure import CSPACE, Ratio, alternate, run, show, timed
 
 ROUNDS = 15
 

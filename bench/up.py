@@ -4,7 +4,7 @@ Compose gets the very file that cspace rendered; the devcontainer CLI gets the v
 time until the same container is ready, which it does not wait for by itself. It is installed from
 npm for the run; without npm its line is left out. Neither of the two makes a clone.
 
-    python bench/up.py [ROUNDS]
+    python -m bench.up [ROUNDS]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import CSPACE, Ratio, alternate, run, show, timed
+from bench.measure import CSPACE, Ratio, alternate, run, show, timed
 
 ROUNDS = 7
 UNTIL_READY = "until test -e /run/cspace/ready; do sleep 0.02; done"

@@ -70,8 +70,12 @@ def stream(
     on_line: Callable[[str], None],
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    tail_lines: int = TAIL_LINES,
 ) -> None:
     """Run a program and hand over each line of its stdout and stderr as it comes.
+
+    Args:
+        tail_lines: how many of its last lines an error repeats.
 
     Raises:
         CommandFailed: as for `run`; the message carries the last lines.
@@ -93,10 +97,10 @@ def stream(
         assert process.stdout is not None  # noqa: S101  PIPE above; tells the type checker
         for raw in process.stdout:
             line = raw.decode("utf-8", "replace").rstrip("\r\n")
-            tail = [*tail[-TAIL_LINES + 1 :], line]
+            tail = [*tail[-tail_lines + 1 :], line]
             on_line(line)
     if process.returncode:
-        raise failure(words, process.returncode, "\n".join(tail))
+        raise failure(words, process.returncode, "\n".join(tail), tail_lines)
 
 
 @contextlib.contextmanager
@@ -133,9 +137,11 @@ def talk(
             raise failure(words, process.returncode, os.fsdecode(said.read()))
 
 
-def failure(argv: tuple[str, ...], code: int, output: str) -> CommandFailed:
+def failure(
+    argv: tuple[str, ...], code: int, output: str, tail_lines: int = TAIL_LINES
+) -> CommandFailed:
     """Describe a refusal: the command, its exit code and the last lines that it said."""
-    tail = "\n".join(f"  {line}" for line in output.strip().splitlines()[-TAIL_LINES:])
+    tail = "\n".join(f"  {line}" for line in output.strip().splitlines()[-tail_lines:])
     said = f":\n{tail}" if tail else ", and said nothing"
     return CommandFailed(f"{shlex.join(argv)} ended with code {code}{said}")
 

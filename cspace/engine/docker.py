@@ -29,6 +29,8 @@ from cspace.files import Owner
 
 API_TIMEOUT_SECONDS = 60
 STOP_TIMEOUT_SECONDS = 10
+# After the cause BuildKit repeats the whole instruction, twice.
+BUILD_TAIL_LINES = 30
 # `docker compose up --wait` looks every half second, which is as long as a start takes.
 POLL_SECONDS = 0.05
 _DOCKER_FAILED = 125
@@ -105,7 +107,8 @@ class DockerEngine:
         words += [f"--label={key}={value}" for key, value in sorted(build.labels.items())]
         words += [f"--build-arg={key}={value}" for key, value in sorted(build.arguments.items())]
         environment = os.environ | {"DOCKER_BUILDKIT": "1"}
-        proc.stream(*words, str(build.context), on_line=on_line, env=environment)
+        words.append(str(build.context))
+        proc.stream(*words, on_line=on_line, env=environment, tail_lines=BUILD_TAIL_LINES)
 
     def run_once(
         self, image: str, argv: Sequence[str], mounts: Sequence[Mount], user: Owner

@@ -68,7 +68,8 @@ def load_record(path: Path) -> Record:
                 }
             )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CspaceError(f"{path} is damaged: {error}", hint="cspace down --discard") from error
+        hint = f"cspace down {path.parent.name}"
+        raise CspaceError(f"{path} is damaged: {error}", hint=hint) from error
     raise CspaceError(
         f"{path} has schema {schema!r}, this cspace knows {SCHEMA}",
         hint="use the newer cspace that wrote it",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets as random
+import shlex
+import stat
 import tempfile
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -11,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from cspace import assets, files
 from cspace.engine.model import Build, Composition, State
 from cspace.errors import CommandFailed, CspaceError, NotFound
+from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
@@ -18,7 +21,7 @@ from cspace.instance.record import Record, save_record
 from cspace.instance.secrets import deliver_secrets, update_secrets
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
-from cspace.paths import CONTEXT, INSIDE
+from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY
 
 FAILURE_LINES = 15
 _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
@@ -50,7 +53,11 @@ def _prove(host: Host, place: Path) -> None:
 
 
 def ensure_image(host: Host, subject: str) -> None:
-    """Build the image unless it is there; several callers build it once."""
+    """Build the image unless it is there; several callers build it once.
+
+    Raises:
+        CommandFailed: it can not be built; the message carries the log's last lines.
+    """
     with host.locked_image():
         if host.engine.has_image(host.image.tag):
             return
@@ -63,7 +70,13 @@ def ensure_image(host: Host, subject: str) -> None:
                 arguments={**host.image.arguments, **image.proxy_arguments(host.environment)},
                 labels={"dev.cspace.version": image.version()},
             )
-            host.engine.build_image(build, host.output(subject, "image"))
+            try:
+                host.engine.build_image(build, host.output(subject, "image"))
+            except CommandFailed as error:
+                raise CommandFailed(
+                    f"the image can not be built: {error}",
+                    hint="cspace config show: base_image, ca_bundle; and the log above",
+                ) from error
 
 
 def make_workspace(host: Host, name: str, branch: str | None, restoring: str | None) -> None:
@@ -159,6 +172,8 @@ def ensure_mounts(host: Host, name: str) -> None:
     """
     root, paths, owner = host.project.root, host.paths(name), host.owner
     seed(root, owner)
+    for path in (root / MEMORY, *(root / CONTEXT / kind for kind in CONTEXT_KINDS)):
+        _check_writable(path, owner)
     files.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
     files.ensure_beneath(paths.claude, PurePosixPath("projects/-workspace/memory"), owner=owner)
@@ -171,6 +186,22 @@ def rotate_secrets(host: Host, name: str) -> None:
     What another terminal has not set must not log a working agent out.
     """
     update_secrets(host.paths(name).secrets, host.secrets, host.owner)
+
+
+def _check_writable(path: Path, owner: Owner) -> None:
+    """Refuse a directory that the instance's user could not write to; cspace never chowns it.
+
+    Raises:
+        CspaceError: with the command that repairs it.
+    """
+    found = path.stat()
+    by_group = found.st_gid == owner.gid and found.st_mode & stat.S_IWGRP
+    if found.st_uid != owner.uid and not by_group and not found.st_mode & stat.S_IWOTH:
+        raise CspaceError(
+            f"{path} belongs to uid {found.st_uid}, and the instance's user has uid {owner.uid}:"
+            " agents could not write there",
+            hint=f"chown -R {owner.uid}:{owner.gid} {shlex.quote(str(path))}",
+        )
 
 
 def instance_spec(host: Host, name: str) -> Spec:

@@ -11,6 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 PATH=$PATH:/usr/sbin:/sbin # a user's PATH on Debian does not hold dockerd
 readonly OLDEST_COMPOSE=2.20
+readonly OLDEST_ENGINE=25 # the first with start_interval, without which readiness is slow to see
 readonly PID_FILE=/run/cspace-dockerd.pid
 readonly LOG_FILE=/var/log/cspace-dockerd.log
 readonly PATIENCE=60 # seconds; a first start on a slow disk takes about five
@@ -26,6 +27,15 @@ compose_is_recent() {
 }
 
 buildx_answers() { docker buildx version >/dev/null 2>&1; }
+
+# An engine that others use is not upgraded by a script.
+refuse_old_engine() {
+    local found
+    found=$(server_version)
+    [ -z "$found" ] || [ "${found%%.*}" -ge "$OLDEST_ENGINE" ] ||
+        fail "the Docker Engine that answers is $found, and cspace needs $OLDEST_ENGINE or newer" \
+            "upgrade it, or remove it and run this again"
+}
 
 ready() { engine_answers && compose_is_recent && buildx_answers; }
 
@@ -160,6 +170,7 @@ wait_for_engine() {
 
 ensure() {
     local begun=$SECONDS
+    refuse_old_engine
     if ready; then
         say "Engine $(server_version), Compose $(compose_version): nothing to do"
         return

@@ -128,8 +128,9 @@ def test_an_image_build_that_fails_shows_the_last_lines_of_its_log(
 ) -> None:
     person.configure({"base_image": broken_base})
     answer = refused(person, "up", "mercury", code=5)
-    assert "/bin/bash" in answer.err
-    assert "no such file or directory" in answer.err
+    assert "error: the image can not be built" in answer.err
+    assert "stat /bin/bash: no such file or directory" in answer.err.partition("error: ")[2]
+    assert "hint: cspace config show" in answer.err
     assert labelled(person.id) == []
 
 
