@@ -32,21 +32,10 @@ from tests.instance.snapshot_trees import (
     fresh,
     git,
     isolated,
-    make_host,
     outlook,
     place,
     survey,
 )
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Path:
-    return make_host(tmp_path)
-
-
-@pytest.fixture
-def workspace(host: Path, tmp_path: Path) -> Path:
-    return clone(host, tmp_path / "workspace")
 
 
 @pytest.fixture

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.instance.snapshot_trees import (
-    clone,
     commit,
     git,
-    make_host,
     outlook,
     there_and_back,
 )
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Path:
-    return make_host(tmp_path)
-
-
-@pytest.fixture
-def workspace(host: Path, tmp_path: Path) -> Path:
-    return clone(host, tmp_path / "workspace")
 
 
 def comes_back(host: Path, workspace: Path) -> None:

@@ -9,17 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.instance.snapshot_trees import clone, git, make_host, there_and_back
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Path:
-    return make_host(tmp_path)
-
-
-@pytest.fixture
-def workspace(host: Path, tmp_path: Path) -> Path:
-    return clone(host, tmp_path / "workspace")
+from tests.instance.snapshot_trees import git, there_and_back
 
 
 @pytest.fixture

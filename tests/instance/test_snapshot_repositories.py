@@ -15,7 +15,6 @@ from tests.instance.snapshot_trees import (
     commit,
     fresh,
     git,
-    make_host,
     manifest_of,
     outlook,
     pack,
@@ -23,16 +22,6 @@ from tests.instance.snapshot_trees import (
     there_and_back,
     unpack,
 )
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Path:
-    return make_host(tmp_path)
-
-
-@pytest.fixture
-def workspace(host: Path, tmp_path: Path) -> Path:
-    return clone(host, tmp_path / "workspace")
 
 
 def make_nested(workspace: Path, name: str = "vendor/nested") -> tuple[Path, str]:

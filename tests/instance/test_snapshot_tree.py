@@ -11,11 +11,9 @@ import pytest
 from cspace.instance.snapshot_manifest import LeftOut
 from cspace.instance.snapshot_pack import BUNDLE, IGNORED_EACH
 from tests.instance.snapshot_trees import (
-    clone,
     commit,
     fresh,
     git,
-    make_host,
     manifest_of,
     outlook,
     pack,
@@ -23,16 +21,6 @@ from tests.instance.snapshot_trees import (
     there_and_back,
     unpack,
 )
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Path:
-    return make_host(tmp_path)
-
-
-@pytest.fixture
-def workspace(host: Path, tmp_path: Path) -> Path:
-    return clone(host, tmp_path / "workspace")
 
 
 def test_staged_unstaged_untracked_and_ignored_files_come_back(host: Path, workspace: Path) -> None:
