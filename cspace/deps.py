@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cspace import git, paths
+from cspace.errors import UsageError
 from cspace.events import Report
 from cspace.owner import find_owner
 from cspace.project import Project, find_project
@@ -32,7 +34,16 @@ class Deps:
 
     @cached_property
     def home(self) -> Path:
-        return Path(self.environ.get("HOME") or Path.home())
+        named = self.environ.get("HOME")
+        if named:
+            return Path(named).absolute()
+        try:
+            return Path(pwd.getpwuid(os.getuid()).pw_dir)
+        except KeyError:
+            raise UsageError(
+                f"HOME is not set, and uid {os.getuid()} has no account that would name it",
+                hint="export HOME=/path/of/your/home",
+            ) from None
 
     @cached_property
     def user(self) -> Path:
@@ -51,7 +62,10 @@ class Deps:
     def load_settings(self, flags: Mapping[str, object] | None = None) -> Loaded:
         from cspace.settings.load import load_settings  # noqa: PLC0415  90 ms of pydantic
 
-        root = self.project.root if git.find_worktree(self.directory) else None
+        try:
+            root = self.project.root
+        except UsageError:  # outside of any project the user's own settings hold
+            root = None
         return load_settings(root, home=self.home, environ=self.environ, flags=flags)
 
     def host(self, flags: Mapping[str, object] | None = None) -> Host:

@@ -27,6 +27,12 @@ class CspaceError(Exception):
         self.hint = hint
 
 
+def from_system(error: OSError) -> CspaceError:
+    """Turn what the system refused, a full disk or a missing permission, into our error."""
+    what = error.strerror or str(error)
+    return CspaceError(f"{error.filename}: {what}" if error.filename else what)
+
+
 class UsageError(CspaceError):
     """The command line or the settings are wrong."""
 

@@ -149,11 +149,10 @@ def ensure_directory(path: Path, *, owner: Owner | None = None, mode: int = 0o75
     Raises:
         CspaceError: something on the way exists and is not a directory.
     """
+    if not path.parent.is_dir():
+        ensure_directory(path.parent, owner=owner, mode=mode)
     try:
         path.mkdir(mode=mode)
-    except FileNotFoundError:
-        ensure_directory(path.parent, owner=owner, mode=mode)
-        ensure_directory(path, owner=owner, mode=mode)
     except FileExistsError:
         if not path.is_dir():
             raise CspaceError(f"{path} is in the way: a directory is needed there") from None

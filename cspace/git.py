@@ -127,7 +127,9 @@ def list_untracked(repository: Path, exclude_from: Path) -> tuple[str, ...]:
 
 def is_branch_name(repository: Path, name: str) -> bool:
     """Tell whether git accepts name as a branch."""
-    return git(repository, "check-ref-format", "--branch", name, ok=(0, 128)).code == 0
+    # Git answers with the branch that is meant: `@{-1}` is one by another name.
+    asked = git(repository, "check-ref-format", "--branch", name, ok=(0, 128))
+    return asked.code == 0 and asked.text == name
 
 
 def object_format(repository: Path) -> str:

@@ -31,10 +31,10 @@ def become_invoking_user(environ: Mapping[str, str]) -> dict[str, str]:
 
     Nothing happens without sudo, or when root itself used sudo.
     """
-    uid = environ.get("SUDO_UID", "")
-    if os.geteuid() != 0 or not uid.isdigit() or int(uid) == 0:
+    uid, group = environ.get("SUDO_UID", ""), environ.get("SUDO_GID", "")
+    if os.geteuid() != 0 or not uid.isdecimal() or int(uid) == 0:
         return {}
-    gid = int(environ.get("SUDO_GID", uid))
+    gid = int(group if group.isdecimal() else uid)
     try:
         account = pwd.getpwuid(int(uid))
         groups = os.getgrouplist(account.pw_name, gid)

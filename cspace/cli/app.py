@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 from cspace.cli import config, context_server, inside, lifecycle, project
 from cspace.cli.render import note, progress, show_error
 from cspace.deps import make_deps
-from cspace.errors import CspaceError
+from cspace.errors import CspaceError, from_system
 from cspace.owner import become_invoking_user
 
 EXIT_BUG = 70
@@ -61,8 +62,11 @@ def _start(
 
 def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
-    os.environ.update(become_invoking_user(os.environ))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A branch's name may hold what an old terminal's encoding does not.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        os.environ.update(become_invoking_user(os.environ))
         code = app(prog_name="cspace", standalone_mode=False)
     except CspaceError as error:
         show_error(error)
@@ -75,6 +79,10 @@ def main() -> None:
         # Whoever read our output has gone; point stdout away so that closing it does not fail too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        known = from_system(error)
+        show_error(known)
+        sys.exit(known.exit_code)
     except Exception as error:  # noqa: BLE001  the boundary: what is left is a bug
         sys.exit(_report_bug(error))
     # Typer turns ^C into this code by itself; programs in an instance replace this process.

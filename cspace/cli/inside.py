@@ -175,15 +175,16 @@ def _container(deps: Deps, name: str, *, running: bool) -> Container:
         NotFound: there is no such instance, or it has no container.
         Conflict: it does not run, and must.
     """
-    from cspace.instance.names import check_name  # noqa: PLC0415  see above
-    from cspace.instance.observe import Status, get_instance  # noqa: PLC0415
+    from cspace.engine.model import State  # noqa: PLC0415  see above
+    from cspace.instance.names import check_name  # noqa: PLC0415
+    from cspace.instance.observe import get_instance  # noqa: PLC0415
 
     observed = get_instance(deps.engine, deps.user, deps.project.id, check_name(name))
     if observed.container is None:
         raise NotFound(
             f"{name} has no container: it is {observed.status}", hint=f"cspace up {name}"
         )
-    if running and observed.status in (Status.STOPPED, Status.INCOMPLETE):
+    if running and observed.container.state in (State.CREATED, State.STOPPED):
         raise Conflict(f"{name} does not run: it is {observed.status}", hint=f"cspace start {name}")
     return observed.container
 
@@ -191,8 +192,13 @@ def _container(deps: Deps, name: str, *, running: bool) -> Container:
 def _enter(deps: Deps, name: str, command: Sequence[str]) -> NoReturn:
     """Become a program inside an instance, with a terminal where we have one."""
     container = _container(deps, name, running=True)
-    terminal = ["--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else []
+    terminal = ["--tty"] if on_terminal() else []
     _become("docker", "exec", "--interactive", *terminal, container.name, *command)
+
+
+def on_terminal() -> bool:
+    """Tell whether a person sits in front of us: both ends are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _without_dashes(words: list[str]) -> list[str]:

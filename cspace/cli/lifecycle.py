@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cspace.cli import render
-from cspace.cli.inside import attach
+from cspace.cli.inside import attach, on_terminal
 from cspace.cli.options import All, AsJson, DryRun, Name, Names, Sets, complete_name, parse_flags
 from cspace.deps import Deps
 from cspace.errors import PartialFailure, UsageError
@@ -52,16 +51,19 @@ def up(  # noqa: PLR0913  one parameter an option
     """
     from cspace.lifecycle import up as core  # noqa: PLC0415  pulls in the settings
 
+    if names and count > 1:
+        raise UsageError(f"--count {count} and names say two things", hint=f"cspace up -n {count}")
     deps: Deps = context.obj
     host = deps.host(parse_flags(sets))
     wish = core.Wish(branch=branch, recreate=recreate)
+    wanted = tuple(dict.fromkeys(names or ()))
     if dry_run:
-        wanted = tuple(names or ()) or (core.free_name(host),)
+        wanted = wanted or core.free_names(host, count)
         _show_plans(tuple(core.plan(host, name, wish) for name in wanted), as_json=as_json)
         return
-    wanted = tuple(dict.fromkeys(names or ())) or core.claim_names(host, count)
+    wanted = wanted or core.claim_names(host, count)
     _show_ready(wanted, lambda name: core.up(host, name, wish), as_json=as_json)
-    if len(wanted) == 1 and not (no_attach or as_json) and sys.stdin.isatty():
+    if len(wanted) == 1 and not (no_attach or as_json) and on_terminal():
         attach(context, wanted[0])
 
 

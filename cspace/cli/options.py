@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cspace import paths
+from cspace.deps import make_deps
 from cspace.errors import CspaceError, UsageError
+from cspace.events import ignore
 
 
 def complete_name(incomplete: str) -> list[str]:
     """Complete an instance's name from the state directories, without asking the engine."""
     from cspace.instance.observe import state_names  # noqa: PLC0415  only when a shell asks
-    from cspace.project import find_project  # noqa: PLC0415
 
+    deps = make_deps(ignore)
     try:
-        project = find_project(Path.cwd())
+        names = state_names(deps.user, deps.project.id)
     except CspaceError:
         return []
-    user = paths.user_directory(Path(os.environ.get("HOME", "/")))
-    return [name for name in state_names(user, project.id) if name.startswith(incomplete)]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 Name = Annotated[str, typer.Argument(help="The instance.", autocompletion=complete_name)]

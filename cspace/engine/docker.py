@@ -18,8 +18,10 @@ from typing import Any
 
 import docker
 from docker.context import ContextAPI
+from docker.context.config import get_current_context_name
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import Mount as ApiMount
+from docker.utils import kwargs_from_env
 from requests.exceptions import RequestException
 
 from cspace import proc
@@ -34,6 +36,7 @@ BUILD_TAIL_LINES = 30
 # `docker compose up --wait` looks every half second, which is as long as a start takes.
 POLL_SECONDS = 0.05
 _DOCKER_FAILED = 125
+_WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, State.RUNNING)
 # An image without content: a container of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
 
@@ -44,8 +47,12 @@ class DockerEngine:
     @cached_property
     def _api(self) -> Any:
         with _translated():
-            host = os.environ.get("DOCKER_HOST") or _context_host()
-            return docker.APIClient(base_url=host, version="auto", timeout=API_TIMEOUT_SECONDS)
+            try:
+                return docker.APIClient(
+                    **_endpoint(), version="auto", timeout=API_TIMEOUT_SECONDS, use_ssh_client=True
+                )
+            except ValueError as error:
+                raise DockerException(f"its address is not one: {error}") from error
 
     def ping(self) -> None:
         with _translated():
@@ -133,7 +140,8 @@ class DockerEngine:
             states = {container.state for container in self.list_containers(labels)}
             ended = states & {State.STOPPED, State.UNHEALTHY}
             if ended or states <= {State.RUNNING} or time.monotonic() > deadline:
-                return next(iter(ended or states), State.STOPPED)
+                # The one that is furthest from ready, and never ready when nothing is there.
+                return next((one for one in _WORST_FIRST if one in states), State.STOPPED)
             time.sleep(POLL_SECONDS)
 
     def stop(self, container: Container) -> None:
@@ -159,12 +167,18 @@ class DockerEngine:
         return raw.decode("utf-8", "replace")
 
 
-def _context_host() -> str | None:
-    name = os.environ.get("DOCKER_CONTEXT") or None
+def _endpoint() -> dict[str, Any]:
+    """Say where the engine is, and with which certificates it is spoken to."""
+    if os.environ.get("DOCKER_HOST"):
+        return dict(kwargs_from_env())
+    name = os.environ.get("DOCKER_CONTEXT") or get_current_context_name()
     context: Any = ContextAPI.get_context(name)
     if context is None:
-        raise EngineUnavailable(f"DOCKER_CONTEXT {name!r} does not exist", hint="docker context ls")
-    return str(context.Host)
+        raise EngineUnavailable(
+            f"the Docker context {name!r} does not exist",
+            hint="docker context ls; then docker context use, or DOCKER_CONTEXT",
+        )
+    return {"base_url": context.Host, "tls": context.TLSConfig or False}
 
 
 @contextlib.contextmanager
@@ -206,9 +220,10 @@ def _container(row: Mapping[str, Any]) -> Container:
 def _state(state: str, status: str) -> State:
     if state == "created":
         return State.CREATED
-    if state != "running":
+    if state in ("exited", "dead", "removing"):
         return State.STOPPED
-    if "(unhealthy)" in status:
+    # Paused and restarting too: such a container holds on to its workspace and does not answer.
+    if state != "running" or "(unhealthy)" in status:
         return State.UNHEALTHY
     return State.STARTING if "(health: starting)" in status else State.RUNNING
 

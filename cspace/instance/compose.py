@@ -74,34 +74,35 @@ def render_compose(spec: Spec, template: str, paths: InstancePaths) -> Rendered:
     Raises:
         UsageError: a path can not be written in YAML, because it is not UTF-8.
     """
-    bare = _fill(spec, template, paths, digest="")
-    digest = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    text = _fill(spec, template, paths, digest=digest)
-    _check(text, spec, paths)
-    return Rendered(text, digest)
-
-
-def _fill(spec: Spec, template: str, paths: InstancePaths, *, digest: str) -> str:
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  60 ms that only `up` needs
 
     environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701  not HTML
     environment.filters["value"] = _value
+    fill = environment.from_string(template).render
+    bare = fill(_values(spec, paths, digest=""))
+    digest = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    text = fill(_values(spec, paths, digest=digest))
+    _check(text, spec, paths)
+    return Rendered(text, digest)
+
+
+def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, object]:
     owner = f"uid={spec.owner.uid},gid={spec.owner.gid}"
-    return environment.from_string(template).render(
-        name=spec.composition_name,
-        image=spec.image,
-        hostname=spec.name,
-        labels=_labels(spec, paths, digest),
-        environment=dict(spec.environment) | {"CSPACE_INSTANCE": spec.name},
-        ports=spec.ports,
-        cpus=spec.cpus,
-        memory=spec.memory,
-        pids=spec.pids,
-        runtime=f"{INSIDE.runtime}:{owner},mode=0755,size=1m",
-        mounts=instance_mounts(spec.root, paths),
-        ready=f"{INSIDE.runtime}/ready",
-        ready_timeout=f"{spec.ready_timeout}s",
-    )
+    return {
+        "name": spec.composition_name,
+        "image": spec.image,
+        "hostname": spec.name,
+        "labels": _labels(spec, paths, digest),
+        "environment": dict(spec.environment) | {"CSPACE_INSTANCE": spec.name},
+        "ports": spec.ports,
+        "cpus": spec.cpus,
+        "memory": spec.memory,
+        "pids": spec.pids,
+        "runtime": f"{INSIDE.runtime}:{owner},mode=0755,size=1m",
+        "mounts": instance_mounts(spec.root, paths),
+        "ready": f"{INSIDE.runtime}/ready",
+        "ready_timeout": f"{spec.ready_timeout}s",
+    }
 
 
 def _value(value: object) -> str:

@@ -115,7 +115,8 @@ def _join(user: Path, project_id: str, name: str, container: Container | None) -
     try:
         record = load_record(paths.record)
     except FileNotFoundError:
-        pass
+        if paths.workspace.is_dir():
+            problem = f"{paths.record} is missing"
     except (CspaceError, OSError) as error:
         problem = str(error)
     return Observed(

@@ -18,6 +18,7 @@ class Action(StrEnum):
     MOUNTS = "mounts"
     COMPOSE = "compose"
     START = "start"
+    RECREATE = "recreate"
     STOP = "stop"
     ARCHIVE = "archive"
     CONTAINERS = "containers"
@@ -45,8 +46,10 @@ def plan_up(
     if observed.status is Status.RUNNING and not recreate:
         return ()
     steps = [Step(Action.PROVE, "the engine must see the directories that are mounted")]
-    makes_container = observed.container is None or recreate
     whole = observed.record is not None and observed.has_workspace
+    # A container that is left over from another workspace would go on with that one.
+    recreate = observed.container is not None and (recreate or not whole)
+    makes_container = observed.container is None or recreate
     if observed.record is not None:
         restoring = observed.record.restoring is not None or (restoring and not whole)
     if not has_image and (makes_container or restoring):
@@ -60,7 +63,7 @@ def plan_up(
     if observed.container is None:
         return (*steps, Step(Action.START, "there is no container"))
     if recreate:
-        return (*steps, Step(Action.START, "the container is to be made anew"))
+        return (*steps, Step(Action.RECREATE, "the container is to be made anew"))
     return (*steps, Step(Action.START, f"the container is {observed.container.state}"))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cspace import files
+from cspace.errors import UsageError
 from cspace.files import Owner
 
 # The file's name, and the variables that other tools read the same secret from.
@@ -24,7 +25,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
 def find_secrets(user: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Find every secret by name: in `~/.cspace/secrets`, else in the environment."""
+    """Find every secret by name: in `~/.cspace/secrets`, else in the environment.
+
+    Raises:
+        UsageError: a file is not text.
+    """
     directory = user / "secrets"
     found = {}
     for name, variables in _VARIABLES.items():
@@ -32,7 +37,10 @@ def find_secrets(user: Path, environ: Mapping[str, str]) -> dict[str, str]:
         found[name] = next(filter(None, values), "")
     for path in sorted(directory.iterdir()) if directory.is_dir() else ():
         if path.is_file() and _NAME.fullmatch(path.name):
-            value = path.read_text(encoding="utf-8").strip()
+            try:
+                value = path.read_text(encoding="utf-8").strip()
+            except UnicodeDecodeError as error:
+                raise UsageError(f"secret {path} is not UTF-8 text") from error
             found[path.name] = value or found.get(path.name, "")
     return {name: value for name, value in found.items() if value}
 

@@ -8,28 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit, urlunsplit
 
-from cspace import files, git
+from cspace import assets, files, git
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
-from cspace.paths import CONTEXT, INSIDE, MEMORY
+from cspace.paths import CONTEXT, INSIDE
 from cspace.project import Project
 
 INCLUDE_FILE = ".worktreeinclude"
-# Git's own name for "every path but these two", which checkout, merge, reset and stash respect, as
-# long as a file changes. What another commit lacks they delete all the same: hence the mount point
-# is a link, which git never deletes through, and `git clean -fdx` takes the link and no record.
-_MASK = f"/*\n!/{CONTEXT}/\n!/{MEMORY}/\n"
-_EXCLUDE = f"/{CONTEXT}\n/{MEMORY}\n"
+# Its config and info/ mask the shared context and memory, which checkout, merge, reset and stash then
+# leave alone, as long as a file changes. What another commit lacks they delete all the same: hence
+# the mount point is a link, which git never deletes through, and `git clean -fdx` takes only the link.
+_TEMPLATE = "workspace"
 # The user's hooks would run for a clone they know nothing of; LFS would download.
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
+# Not urllib: what git accepts as a URL is more than that parses.
+_CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#]*)@", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,46 +112,34 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
 
 def _clone(project: Project, start: Start, target: Path) -> Clone:
     source = project.worktree
-    object_format = git.object_format(source)
-    _git(target, "init", "--quiet", "--template=", f"--object-format={object_format}")
-    _git(target, "symbolic-ref", "HEAD", f"refs/heads/{start.branch}")
+    template = f"--template={assets.directory('templates') / _TEMPLATE}"
+    form = (f"--object-format={git.object_format(source)}", f"--initial-branch={start.branch}")
+    _git(target, "init", "--quiet", template, *form)
     refs = (
         f"{start.revision}:refs/heads/{start.branch}",
         "refs/remotes/origin/*:refs/remotes/origin/*",
     )
     # --update-shallow: a shallow host gives a clone that is exactly as shallow.
     _git(target, "fetch", "--quiet", "--update-head-ok", "--update-shallow", source, *refs)
-    _configure(project, target)
-    _git(target, "reset", "--quiet", "--hard")
-    _populate_submodules(source, target)
-    tips = _git(target, "for-each-ref", "--format=%(objectname)", "refs/remotes").splitlines()
-    base = _git(target, "rev-parse", "HEAD")
-    return Clone(base, tuple(sorted({base, *tips})))
-
-
-def _configure(project: Project, target: Path) -> None:
     url = git.remote_url(project.root, "origin")
     if url is not None:
-        _git(target, "config", "remote.origin.url", strip_credentials(url))
-        _git(target, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
-    _git(target, "config", "core.sparseCheckout", "true")
-    _git(target, "config", "core.sparseCheckoutCone", "false")
-    # The masked directories are there all the same, mounted; without this git looks them up again.
-    _git(target, "config", "sparse.expectFilesOutsideOfPatterns", "true")
-    information = target / ".git" / "info"
-    information.mkdir(exist_ok=True)
-    (information / "sparse-checkout").write_text(_MASK, encoding="utf-8")
-    (information / "exclude").write_text(_EXCLUDE, encoding="utf-8")
+        _git(target, "remote", "add", "origin", strip_credentials(url))
+    _git(target, "reset", "--quiet", "--hard")
+    _populate_submodules(source, target)
+    base, *tips = _git(
+        target, "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes"
+    ).splitlines()
+    return Clone(base, tuple(sorted({base, *tips})))
 
 
 def strip_credentials(url: str) -> str:
     """Take user and password out of a URL; ssh keeps its user, which is part of the address."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https", "ssh", "ftp", "ftps") or "@" not in parts.netloc:
+    found = _CREDENTIALS.match(url)
+    if found is None:
         return url
-    user, _, host = parts.netloc.rpartition("@")
-    kept = f"{user.partition(':')[0]}@" if parts.scheme == "ssh" else ""
-    return urlunsplit(parts._replace(netloc=kept + host))
+    scheme, user = found.groups()
+    kept = f"{user.partition(':')[0]}@" if "ssh" in scheme else ""
+    return scheme + kept + url[found.end() :]
 
 
 def _populate_submodules(source: Path, target: Path) -> None:
@@ -177,14 +166,20 @@ def _copy_included(source: Path, target: Path) -> None:
         return
     for name in git.list_untracked(source, patterns):
         relative = PurePosixPath(name)
+        if relative.is_relative_to(CONTEXT) or relative.is_relative_to(MEMORY):
+            continue  # mounted, not copied
         try:
             descriptor = files.open_beneath(source, relative)
         except (OSError, CspaceError):
             continue
         copy = target / relative
         with os.fdopen(descriptor, "rb") as original:
-            files.ensure_beneath(target, relative.parent)
-            with copy.open("xb") as written:
+            try:
+                files.ensure_beneath(target, relative.parent)
+                written = copy.open("xb")
+            except (FileExistsError, CspaceError):
+                continue  # the commit has something of its own there
+            with written:
                 shutil.copyfileobj(original, written)
             copy.chmod(stat.S_IMODE(os.fstat(original.fileno()).st_mode))
 
@@ -205,18 +200,12 @@ def remove_tree(path: Path) -> None:
     Links are removed and never followed.
 
     Raises:
-        CspaceError: something could not be removed.
+        CommandFailed: something could not be removed.
     """
-    if not path.is_symlink() and not path.exists():
-        return
-    for _, directories, _, descriptor in os.fwalk(path, onerror=None):
-        for name in directories:
-            if not stat.S_ISLNK(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
-                os.chmod(name, 0o700, dir_fd=descriptor)
-    try:
-        shutil.rmtree(path)
-    except OSError as error:
-        raise CspaceError(f"{path} can not be removed: {error}") from error
+    # Not shutil: an agent can nest directories deeper than Python recurses.
+    if proc.run("rm", "-rf", "--", path, ok=(0, 1)).code:
+        proc.run("chmod", "-R", "u+rwx", "--", path, ok=(0, 1))
+        proc.run("rm", "-rf", "--", path)
 
 
 def _git(target: Path, *words: str | Path) -> str:

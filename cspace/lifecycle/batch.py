@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from cspace.errors import CspaceError
+from cspace.errors import CspaceError, from_system
 
 Result = TypeVar("Result")
 AT_ONCE = 4
@@ -30,6 +30,8 @@ def run_batch(names: Sequence[str], act: Callable[[str], Result]) -> tuple[Outco
             return Outcome(name, act(name), None)
         except CspaceError as error:
             return Outcome(name, None, error)
+        except OSError as error:
+            return Outcome(name, None, from_system(error))
 
     if len(names) == 1:
         return (attempt(names[0]),)

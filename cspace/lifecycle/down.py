@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from cspace.engine.model import Container, State
 from cspace.instance import labels, workspace
 from cspace.instance.names import check_name
-from cspace.instance.observe import Observed, Status, get_instance
+from cspace.instance.observe import Observed, get_instance
 from cspace.instance.plan import Action, Step, plan_down
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
@@ -40,13 +42,16 @@ def stop(host: Host, name: str) -> Stopped:
     Raises:
         NotFound: there is none of that name.
     """
-    with host.locked(check_name(name)):
-        observed = _get(host, name)
-        running = observed.status not in (Status.STOPPED, Status.DORMANT, Status.INCOMPLETE)
-        if observed.container is not None and running:
+    with _locked(host, name):
+        running = [
+            container
+            for container in _containers(host, name)
+            if container.state not in (State.CREATED, State.STOPPED)
+        ]
+        if running:
             with host.phase(name, Action.STOP):
-                host.engine.stop(observed.container)
-        return Stopped(name, running)
+                _stop(host, running)
+        return Stopped(name, bool(running))
 
 
 def plan(host: Host, name: str, *, discard: bool) -> Planned:
@@ -70,12 +75,30 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
         NotFound: there is none of that name.
         CspaceError: the work can not be archived; the instance is stopped, nothing is removed.
     """
-    with host.locked(check_name(name)):
+    with _locked(host, name):
         archived = None
         for step in plan(host, name, discard=discard).steps:
             with host.phase(name, step.action, step.cause):
                 archived = _apply(host, name, step) or archived
     return Removed(name, archived)
+
+
+@contextlib.contextmanager
+def _locked(host: Host, name: str) -> Iterator[None]:
+    """Hold an instance; for a name that nobody has, not even a lock's file is made."""
+    _get(host, check_name(name))
+    with host.locked(name):
+        _get(host, name)
+        yield
+
+
+def _containers(host: Host, name: str) -> tuple[Container, ...]:
+    return host.engine.list_containers(labels.of_instance(host.project.id, name))
+
+
+def _stop(host: Host, containers: Iterable[Container]) -> None:
+    for container in containers:
+        host.engine.stop(container)
 
 
 def _get(host: Host, name: str) -> Observed:
@@ -85,9 +108,8 @@ def _get(host: Host, name: str) -> Observed:
 def _apply(host: Host, name: str, step: Step) -> str | None:
     match step.action:
         case Action.STOP:
-            container = host.observe(name).container
-            if container is not None:
-                host.engine.stop(container)
+            # All of them: one that somebody ran by hand could write while we archive.
+            _stop(host, _containers(host, name))
         case Action.IMAGE:
             steps.ensure_image(host, name)
         case Action.ARCHIVE:
@@ -109,4 +131,6 @@ def _remove_state(host: Host, name: str) -> None:
     workspace.remove_tree(doomed)
     with contextlib.suppress(FileNotFoundError):
         paths.workspace.rename(doomed)
+    for path in sorted(set(paths.state.iterdir()) - {paths.record}):
+        workspace.remove_tree(path)
     workspace.remove_tree(paths.state)

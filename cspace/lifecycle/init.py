@@ -64,23 +64,35 @@ def seed(root: Path, owner: Owner) -> None:
 
 def _with_server(path: Path) -> str | None:
     """Return the text of `.mcp.json` with our server; None when it has it already."""
-    text = path.read_text(encoding="utf-8") if path.exists() else "{}"
+    text = _read(path) or "{}"
     try:
         document: dict[str, Any] = json.loads(text)
         servers = document.setdefault("mcpServers", {})
         if SERVER in servers:
             return None
         servers[SERVER] = REGISTRATION
+        changed = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        changed.encode("utf-8")  # JSON can name half a character, which no file can hold
     except (ValueError, AttributeError, TypeError) as error:
         raise UsageError(
             f"{path} is not a JSON object with an object mcpServers: {error}",
             hint=f"repair {path}, then: cspace init",
         ) from error
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return changed
+
+
+def _read(path: Path) -> str:
+    """Read a file of the project; one that is missing is empty."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text", hint=f"repair {path}") from error
 
 
 def _ignore(path: Path, owner: Owner) -> list[str]:
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = _read(path)
     missing = [line for line in IGNORED if line not in text.splitlines()]
     if not missing:
         return []

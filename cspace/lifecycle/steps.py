@@ -246,9 +246,15 @@ def start(host: Host, name: str, *, recreate: bool) -> None:
     Raises:
         CommandFailed: it did not become ready; says in which phase, with the log's last lines.
     """
-    host.engine.start_composition(
-        _composition(host, name), recreate=recreate, on_line=host.output(name, "start")
-    )
+    try:
+        host.engine.start_composition(
+            _composition(host, name), recreate=recreate, on_line=host.output(name, "start")
+        )
+    except CommandFailed as error:
+        raise CommandFailed(
+            str(error),
+            hint=error.hint or f"repair the cause, then: cspace up {name} --recreate",
+        ) from error
     labelled = labels.of_instance(host.project.id, name)
     state = host.engine.wait(labelled, timeout=host.settings.ready_timeout)
     if state is not State.RUNNING:

@@ -64,39 +64,37 @@ class Planned:
     steps: tuple[Step, ...]
 
 
-def free_name(host: Host) -> str:
-    """Return the next planet that no instance of the project has."""
-    return next_name({each.name for each in _existing(host)})
-
-
-def _existing(host: Host) -> tuple[Observed, ...]:
-    return list_instances(host.engine, host.user, host.project.id)
+def free_names(host: Host, count: int) -> tuple[str, ...]:
+    """Return the next names that no instance of the project has."""
+    taken = {each.name for each in list_instances(host.engine, host.user, host.project.id)}
+    free: list[str] = []
+    for _ in range(count):
+        free.append(next_name(taken.union(free)))
+    return tuple(free)
 
 
 def claim_names(host: Host, count: int) -> tuple[str, ...]:
     """Take the next free names: their state directories exist when this returns."""
-    claimed: list[str] = []
     with host.locked_project():
-        taken = {each.name for each in _existing(host)}
-        for _ in range(count):
-            name = next_name(taken | set(claimed))
+        names = free_names(host, count)
+        for name in names:
             files.ensure_directory(host.paths(name).state, owner=host.owner, mode=0o700)
-            claimed.append(name)
-    return tuple(claimed)
+    return names
 
 
 def plan(host: Host, name: str, wish: Wish) -> Planned:
     """Plan an `up` without doing any of it."""
-    observed = host.observe(check_name(name))
+    return Planned(name, _plan(host, host.observe(check_name(name)), wish))
+
+
+def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:
     _check(observed, wish)
-    has_image = host.engine.has_image(host.image.tag)
-    planned = plan_up(
+    return plan_up(
         observed,
-        has_image=has_image,
+        has_image=host.engine.has_image(host.image.tag),
         recreate=wish.recreate,
         restoring=wish.restoring is not None,
     )
-    return Planned(name, planned)
 
 
 def up(host: Host, name: str, wish: Wish) -> Ready:
@@ -107,25 +105,27 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
     """
     started = time.monotonic()
     with host.locked(check_name(name)), _forgotten_if_empty(host, name):
-        planned = plan(host, name, wish)
-        for step in planned.steps:
+        before = host.observe(name)
+        planned = _plan(host, before, wish)
+        for step in planned:
             with host.phase(name, step.action, step.cause):
                 _apply(host, name, step, wish)
-        if not planned.steps:
+        if not planned:
             steps.rotate_secrets(host, name)
         observed = host.observe(name)
     if observed.container is None or observed.record is None:
         raise CspaceError(f"{name} vanished while it was brought up", hint=f"cspace up {name}")
+    new = before.container is None or wish.recreate
     return Ready(
         name=name,
         status=observed.status,
-        reused=not planned.steps,
+        reused=not planned,
         container=observed.container.name,
         image=observed.container.image,
         branch=observed.record.branch,
         workspace=host.paths(name).workspace,
         ports=observed.container.ports,
-        notices=_notices(host, name, observed.container),
+        notices=() if new else _notices(host, name, observed.container),
         seconds=time.monotonic() - started,
     )
 
@@ -184,7 +184,9 @@ def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
         case Action.COMPOSE:
             steps.write_compose(host, name)
         case Action.START:
-            steps.start(host, name, recreate=wish.recreate)
+            steps.start(host, name, recreate=False)
+        case Action.RECREATE:
+            steps.start(host, name, recreate=True)
         case _:
             raise AssertionError(f"{step.action} is not a step of up")
 
