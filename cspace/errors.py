@@ -27,8 +27,10 @@ class CspaceError(Exception):
         self.hint = hint
 
 
-def from_system(error: OSError) -> CspaceError:
+def expected(error: CspaceError | OSError) -> CspaceError:
     """Turn what the system refused, a full disk or a missing permission, into our error."""
+    if isinstance(error, CspaceError):
+        return error
     what = error.strerror or str(error)
     return CspaceError(f"{error.filename}: {what}" if error.filename else what)
 

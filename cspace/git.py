@@ -98,7 +98,10 @@ def main_worktree(worktree: Worktree) -> Path:
     if worktree.git_directory == worktree.common_directory:
         return worktree.top
     listed = git(worktree.top, "worktree", "list", "--porcelain", "-z").text
-    return Path(listed.split("\0")[0].removeprefix("worktree "))
+    first = Path(listed.split("\0")[0].removeprefix("worktree "))
+    # A submodule's is listed by its git directory, from where git finds the way back.
+    main = find_worktree(first)
+    return main.top if main else first
 
 
 def remote_url(repository: Path, remote: str) -> str | None:

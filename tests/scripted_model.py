@@ -28,7 +28,7 @@ USAGE = {"input_tokens": 1, "output_tokens": 1}
 
 
 class ScriptedModel(ThreadingHTTPServer):
-    """Serves `/v1/messages` on a free port of 127.0.0.1; keeps the requests that followed the script.
+    """Serves `/v1/messages` on a free port of 127.0.0.1; keeps the requests of the script.
 
     Requests without tools (a title for the session, a check of the login) are answered with a word.
     """
@@ -55,7 +55,8 @@ class ScriptedModel(ThreadingHTTPServer):
 
     def tool_results(self) -> list[Block]:
         """List the results of tools that the longest request carries."""
-        longest = max((each["messages"] for each in self.requests), key=len, default=[])
+        sent: list[list[Block]] = [each["messages"] for each in self.requests]
+        longest = max(sent, key=len, default=[])
         contents = [each["content"] for each in longest if isinstance(each["content"], list)]
         return [block for blocks in contents for block in blocks if block["type"] == "tool_result"]
 
@@ -70,13 +71,15 @@ class _Endpoint(BaseHTTPRequestHandler):
         message = _message(request.get("model", "scripted"), self.server.answer(request))
         if not request.get("stream"):
             return self._send("application/json", json.dumps(message))
-        lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(message))
+        lines = (
+            f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(message)
+        )
         return self._send("text/event-stream", "".join(lines))
 
     def do_GET(self) -> None:
         self._send("application/json", "{}")
 
-    do_HEAD = do_GET
+    do_HEAD = do_GET  # noqa: N815  the base class looks for this name
 
     def _send(self, kind: str, text: str) -> None:
         self.send_response(200)

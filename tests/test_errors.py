@@ -39,3 +39,9 @@ def test_an_error_carries_its_message_and_the_next_step() -> None:
     error = errors.NotFound("no instance mercury", hint="cspace up mercury")
     assert (str(error), error.hint) == ("no instance mercury", "cspace up mercury")
     assert errors.NotFound("no instance mercury").hint is None
+
+
+def test_what_the_system_refuses_names_the_path() -> None:
+    error = errors.expected(PermissionError(13, "Permission denied", "/etc/shadow"))
+    assert str(error) == "/etc/shadow: Permission denied"
+    assert errors.expected(error) is error

@@ -34,6 +34,8 @@ def test_a_submodule_is_a_project_of_its_own(repo: Path, tmp_path: Path) -> None
     git.git(tmp_path, "clone", "--quiet", repo, other)
     git.git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other, "sub")
     assert find_project(repo / "sub").root == (repo / "sub").resolve()
+    git.git(repo / "sub", "worktree", "add", "--quiet", tmp_path / "linked")
+    assert find_project(tmp_path / "linked").id == find_project(repo / "sub").id
 
 
 @pytest.mark.parametrize("name", ["with space", "quote'\"", "ünïcode", "co:lon", "$dollar"])

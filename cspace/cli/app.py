@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from typing import Annotated
@@ -10,9 +9,9 @@ from typing import Annotated
 import typer
 
 from cspace.cli import config, context_server, inside, lifecycle, project
-from cspace.cli.render import note, progress, show_error
+from cspace.cli.render import note, prepare_output, progress, show_error
 from cspace.deps import make_deps
-from cspace.errors import CspaceError, from_system
+from cspace.errors import CspaceError, expected
 from cspace.owner import become_invoking_user
 
 EXIT_BUG = 70
@@ -62,15 +61,10 @@ def _start(
 
 def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A branch's name may hold what an old terminal's encoding does not.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    prepare_output()
     try:
         os.environ.update(become_invoking_user(os.environ))
         code = app(prog_name="cspace", standalone_mode=False)
-    except CspaceError as error:
-        show_error(error)
-        sys.exit(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
     except typer.Exit as leave:
@@ -79,8 +73,8 @@ def main() -> None:
         # Whoever read our output has gone; point stdout away so that closing it does not fail too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as error:
-        known = from_system(error)
+    except (CspaceError, OSError) as error:
+        known = expected(error)
         show_error(known)
         sys.exit(known.exit_code)
     except Exception as error:  # noqa: BLE001  the boundary: what is left is a bug

@@ -6,6 +6,7 @@ stdout is data; progress, notices, errors and hints go to stderr. No colours are
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import re
 import sys
@@ -23,6 +24,12 @@ SCHEMA_VERSION = 1
 BUILD_LINE_LENGTH = 100
 _BUILD_STEP = re.compile(r"#\d+ \[")
 _writing = threading.Lock()
+
+
+def prepare_output() -> None:
+    """Show what the terminal's encoding lacks as escapes; stderr does so by itself."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def show_json(**parts: Any) -> None:

@@ -37,8 +37,11 @@ BUILD_TAIL_LINES = 30
 POLL_SECONDS = 0.05
 _DOCKER_FAILED = 125
 _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, State.RUNNING)
+# What `docker compose run` puts on a container that a person started beside the service's own.
+_ONE_OFF = "com.docker.compose.oneoff"
 # An image without content: a container of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
+_PROBE = "dev.cspace.probe"
 
 
 class DockerEngine:
@@ -74,7 +77,10 @@ class DockerEngine:
             host = self._api.create_host_config(mounts=[mount])
             try:
                 created = self._api.create_container(
-                    ":".join(_EMPTY_IMAGE), ["never-started"], host_config=host
+                    ":".join(_EMPTY_IMAGE),
+                    ["never-started"],
+                    host_config=host,
+                    labels={_PROBE: ""},
                 )
             except APIError as error:
                 if "bind source path does not exist" in str(error):
@@ -86,10 +92,19 @@ class DockerEngine:
             except NotFound:
                 return False
             finally:
-                self._api.remove_container(created["Id"], force=True)
+                self._remove_probes(created["Id"])
         with tarfile.open(fileobj=io.BytesIO(found)) as archive:
             file = archive.extractfile(name)
             return file is not None and file.read() == content
+
+    def _remove_probes(self, own: str) -> None:
+        """Remove our probe, and those of calls that were killed before they could."""
+        killed = time.time() - API_TIMEOUT_SECONDS
+        for row in self._api.containers(all=True, filters={"label": [_PROBE]}):
+            if row["Id"] == own or row["Created"] < killed:
+                # Whatever keeps one from going now, the next call meets it again.
+                with contextlib.suppress(APIError):
+                    self._api.remove_container(row["Id"], force=True)
 
     def _ensure_empty_image(self) -> None:
         if self.has_image(":".join(_EMPTY_IMAGE)):
@@ -137,7 +152,11 @@ class DockerEngine:
     def wait(self, labels: Mapping[str, str], *, timeout: float) -> State:
         deadline = time.monotonic() + timeout
         while True:
-            states = {container.state for container in self.list_containers(labels)}
+            states = {
+                container.state
+                for container in self.list_containers(labels)
+                if container.labels.get(_ONE_OFF) != "True"
+            }
             ended = states & {State.STOPPED, State.UNHEALTHY}
             if ended or states <= {State.RUNNING} or time.monotonic() > deadline:
                 # The one that is furthest from ready, and never ready when nothing is there.

@@ -104,6 +104,9 @@ def build_wheel() -> bytes:
         content |= _tree(assets.directory(name), f"cspace/_assets/{name}/")
     for name in ("METADATA", "entry_points.txt"):
         content[f"{information}/{name}"] = (distribution.read_text(name) or "").encode()
+    # Without the description, which is the README: its wording makes no other image.
+    headers, _, _ = content[f"{information}/METADATA"].partition(b"\n\n")
+    content[f"{information}/METADATA"] = headers + b"\n"
     content[f"{information}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: cspace\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, files, git
+from cspace import assets, files, git, proc
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
-from cspace.paths import CONTEXT, INSIDE
+from cspace.paths import CONTEXT, INSIDE, MEMORY
 from cspace.project import Project
 
 INCLUDE_FILE = ".worktreeinclude"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from cspace.errors import CspaceError, from_system
+from cspace.errors import CspaceError, expected
 
 Result = TypeVar("Result")
 AT_ONCE = 4
@@ -28,10 +28,8 @@ def run_batch(names: Sequence[str], act: Callable[[str], Result]) -> tuple[Outco
     def attempt(name: str) -> Outcome[Result]:
         try:
             return Outcome(name, act(name), None)
-        except CspaceError as error:
-            return Outcome(name, None, error)
-        except OSError as error:
-            return Outcome(name, None, from_system(error))
+        except (CspaceError, OSError) as error:
+            return Outcome(name, None, expected(error))
 
     if len(names) == 1:
         return (attempt(names[0]),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from cspace import files
 from cspace.engine.model import Engine
+from cspace.errors import Conflict
 from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.instance.image import Image
@@ -54,25 +56,32 @@ class Host:
     @contextlib.contextmanager
     def locked(self, name: str) -> Iterator[None]:
         """Hold one instance: whoever else wants it waits, and then finds our work done."""
-        with self._lock(self.paths(name).lock, f"cspace at work on {name}"):
+        with self._lock(name, self.paths(name).lock, f"cspace at work on {name}"):
             yield
 
     @contextlib.contextmanager
     def locked_project(self) -> Iterator[None]:
         """Hold the project, for the moment in which a free name is taken."""
-        with self._lock(project_directory(self.user, self.project.id) / ".lock", "cspace up"):
+        path = project_directory(self.user, self.project.id) / ".lock"
+        with self._lock(self.project.id, path, "cspace up"):
             yield
 
     @contextlib.contextmanager
-    def locked_image(self) -> Iterator[None]:
+    def locked_image(self, subject: str) -> Iterator[None]:
         """Hold the image builds of this user."""
-        with self._lock(self.user / ".image.lock", "cspace building its image"):
+        with self._lock(subject, self.user / ".image.lock", "cspace building its image"):
             yield
 
     @contextlib.contextmanager
-    def _lock(self, path: Path, holder: str) -> Iterator[None]:
+    def _lock(self, subject: str, path: Path, holder: str) -> Iterator[None]:
         files.ensure_directory(path.parent, owner=self.owner, mode=0o700)
-        with files.lock(path, timeout=LOCK_TIMEOUT_SECONDS, holder=holder, owner=self.owner):
+        take = functools.partial(files.lock, path, holder=holder, owner=self.owner)
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(take(timeout=0.0))
+            except Conflict:
+                with self.phase(subject, "wait", f"another {holder}"):
+                    held.enter_context(take(timeout=LOCK_TIMEOUT_SECONDS))
             yield
 
     @contextlib.contextmanager

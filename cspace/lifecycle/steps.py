@@ -58,7 +58,7 @@ def ensure_image(host: Host, subject: str) -> None:
     Raises:
         CommandFailed: it can not be built; the message carries the log's last lines.
     """
-    with host.locked_image():
+    with host.locked_image(subject):
         if host.engine.has_image(host.image.tag):
             return
         with tempfile.TemporaryDirectory(prefix="cspace-image-") as directory:

@@ -183,10 +183,8 @@ def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
             steps.ensure_mounts(host, name)
         case Action.COMPOSE:
             steps.write_compose(host, name)
-        case Action.START:
-            steps.start(host, name, recreate=False)
-        case Action.RECREATE:
-            steps.start(host, name, recreate=True)
+        case Action.START | Action.RECREATE:
+            steps.start(host, name, recreate=step.action is Action.RECREATE)
         case _:
             raise AssertionError(f"{step.action} is not a step of up")
 

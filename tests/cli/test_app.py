@@ -77,3 +77,36 @@ def test_a_reader_that_goes_away_is_no_bug(repo: Path) -> None:
     )
     assert answer.returncode == 0
     assert answer.stderr == ""
+
+
+def test_names_and_a_count_are_not_taken_together(repo: Path) -> None:
+    answer = cspace("up", "mercury", "-n", "3", cwd=repo)
+    assert answer.returncode == 2
+    assert "--count 3" in answer.stderr
+
+
+def test_an_address_of_docker_that_is_none_is_exit_6(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://example.com:port")
+    answer = cspace("list", cwd=repo)
+    assert answer.returncode == 6
+    assert "port" in answer.stderr
+
+
+def test_what_the_system_refuses_is_no_bug(repo: Path) -> None:
+    (repo / ".mcp.json").mkdir()
+    answer = cspace("init", cwd=repo)
+    assert answer.returncode == 1
+    assert "Is a directory" in answer.stderr
+
+
+def test_an_encoding_without_the_letter_costs_only_the_letter(
+    repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    (home / ".cspace").mkdir()
+    (home / ".cspace/config.json").write_text('{"post_create": "ü"}', encoding="utf-8")
+    answer = cspace("config", "show", cwd=repo)
+    assert answer.returncode == 0, answer.stderr
+    assert '"\\xfc"' in answer.stdout

@@ -1,4 +1,4 @@
-"""The wheel as a user gets it: built once, installed into an empty environment with what it needs."""
+"""The wheel as a user gets it: installed into an empty environment, with what it needs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def open_to_all(path: Path) -> bool:
 
 def _suits(python: Path) -> bool:
     question = "import ensurepip, sys; sys.exit(sys.version_info < (3, 11))"
-    return subprocess.run([python, "-c", question], check=False, capture_output=True).returncode == 0
+    return (
+        subprocess.run([python, "-c", question], check=False, capture_output=True).returncode == 0
+    )
 
 
 def _run(*words: str) -> None:

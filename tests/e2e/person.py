@@ -101,7 +101,11 @@ class Person:
         return passed_on | own | {"DOCKER_HOST": self.engine} | dict(self.variables)
 
     def run(
-        self, *words: str | Path, ok: tuple[int, ...] = (0,), stdin: str = "", cwd: Path | None = None
+        self,
+        *words: str | Path,
+        ok: tuple[int, ...] = (0,),
+        stdin: str = "",
+        cwd: Path | None = None,
     ) -> Answer:
         """Run a program as this person and without a terminal, to its end."""
         process = self.start(*words, cwd=cwd)
@@ -210,7 +214,7 @@ def labelled(project: str) -> list[str]:
 
 
 def remove_below(root: Path) -> None:
-    """Remove the containers, networks and volumes of projects below a directory, and nothing else."""
+    """Remove the containers, networks and volumes of projects below a directory, only them."""
     for thing, of in _labelled(PROJECT_LABEL):
         if Path(of).is_relative_to(root):
             kind, name = thing.split()
@@ -232,7 +236,9 @@ def _labelled(label: str) -> list[tuple[str, str]]:
 
 def docker(*words: str, stdin: bytes = b"") -> str:
     """Run docker against the developer's engine."""
-    done = subprocess.run(["docker", *words], capture_output=True, env=OUTSIDE, input=stdin, check=False)
+    done = subprocess.run(
+        ["docker", *words], capture_output=True, env=OUTSIDE, input=stdin, check=False
+    )
     assert done.returncode == 0, f"docker {words}: {done.stderr.decode()}"
     return done.stdout.decode()
 

@@ -44,14 +44,24 @@ def refused(person: Person, *words: str, code: int) -> Answer:
 
 def harmless(person: Person, path: Path) -> bool:
     place = person.home / ".cspace"
-    return path.name.endswith(".lock") or path in (place, place / "instances", place / "instances" / person.id)
+    return path.name.endswith(".lock") or path in (
+        place,
+        place / "instances",
+        place / "instances" / person.id,
+    )
 
 
 def test_docker_down_hazard_an_engine_that_does_not_answer_is_an_error_of_its_own(
     person: Person,
 ) -> None:
     lost = person.having(DOCKER_HOST="unix:///nonexistent/docker.sock")
-    for words in (("up", "mercury"), ("list",), ("down", "--all"), ("status",), ("up", "--dry-run")):
+    for words in (
+        ("up", "mercury"),
+        ("list",),
+        ("down", "--all"),
+        ("status",),
+        ("up", "--dry-run"),
+    ):
         answer = refused(lost, *words, code=6)
         assert "Docker does not answer" in answer.err
         assert "hint: " in answer.err
@@ -177,10 +187,14 @@ def test_an_engine_that_does_not_see_this_file_system(person: Person, hidden: st
         pytest.skip("only root can have a mount of its own")
     before = everything(person)
     # Nobody outside of this process sees the mount: as in a container that got the engine's socket.
-    script = 'mkdir /tmp/$$; cp -a "$0/." /tmp/$$; mount -t tmpfs t "$0"; cp -a /tmp/$$/. "$0"; rm -r /tmp/$$'
-    script += '; cd "$1"; exec "$2" up mercury'
+    script = """
+        mount -t tmpfs tmpfs "$3"; cp -a "$0/." "$3"
+        mount --move "$3" "$0"; cd "$1"; exec "$2" up mercury
+    """
+    spare = person.home.parent / "spare"
+    spare.mkdir()
     place = getattr(person, hidden)
-    words = ("unshare", "--mount", "sh", "-euc", script, place, person.repo, person.program)
+    words = ("unshare", "--mount", "sh", "-euc", script, place, person.repo, person.program, spare)
     answer = person.run(*words, ok=(1,))
     assert "the Docker engine does not see this file system" in answer.err
     assert "hint: run cspace where the engine runs" in answer.err

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -112,7 +113,9 @@ def test_it_is_connected_once_after_the_engine_restarted_the_container(team: Per
 def test_it_is_connected_once_after_stop_and_start(team: Person) -> None:
     assert "mercury stopped" in team.cspace("stop", "mercury").out
     assert team.cspace("list", "--json").json["instances"][0]["status"] == "stopped"
-    assert team.cspace("exec", "mercury", "--", "true", ok=4).err.count("hint: cspace start mercury")
+    assert team.cspace("exec", "mercury", "--", "true", ok=4).err.count(
+        "hint: cspace start mercury"
+    )
     team.cspace("start", "mercury")
     assert_connected_once(team)
 
@@ -173,8 +176,13 @@ def test_a_turn_of_claude_code_logs_a_decision(team: Person) -> None:
 
 
 def test_exec_passes_exit_code_stdin_and_output_through(team: Person) -> None:
-    assert team.inside("mercury", "tr", "a-z", "A-Z", stdin="straight through\n") == "STRAIGHT THROUGH\n"
-    answer = team.cspace("exec", "mercury", "--", "sh", "-c", "echo out; echo err >&2; exit 42", ok=42)
+    assert (
+        team.inside("mercury", "tr", "a-z", "A-Z", stdin="straight through\n")
+        == "STRAIGHT THROUGH\n"
+    )
+    answer = team.cspace(
+        "exec", "mercury", "--", "sh", "-c", "echo out; echo err >&2; exit 42", ok=42
+    )
     assert (answer.out, answer.err) == ("out\n", "err\n")
 
 
@@ -197,7 +205,11 @@ def test_status_and_list_say_what_there_is_and_that_egress_is_open(team: Person)
 
 
 def test_names_are_completed_without_an_engine(team: Person) -> None:
-    words = {"_CSPACE_COMPLETE": "complete_bash", "COMP_WORDS": "cspace exec mer", "COMP_CWORD": "2"}
+    words = {
+        "_CSPACE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "cspace exec mer",
+        "COMP_CWORD": "2",
+    }
     lost = team.having(DOCKER_HOST="unix:///nonexistent", **words)
     assert lost.cspace().out.split() == ["mercury"]
 
@@ -210,7 +222,7 @@ def test_down_leaves_nothing_of_any_instance(team: Person) -> None:
     assert labelled(team.id) == []
 
 
-def call(person: Person, name: str, tool: str, arguments: dict[str, str]) -> dict[str, list[dict[str, str]]]:
+def call(person: Person, name: str, tool: str, arguments: dict[str, str]) -> dict[str, Any]:
     """Call a tool in an instance, from the host, with a real client; return the facts."""
     server = StdioServerParameters(
         command=str(person.program),
@@ -219,11 +231,11 @@ def call(person: Person, name: str, tool: str, arguments: dict[str, str]) -> dic
         cwd=person.repo,
     )
 
-    async def ask() -> dict[str, list[dict[str, str]]]:
+    async def ask() -> dict[str, Any]:
         async with Client(server) as client:
             result = await client.call_tool(tool, arguments)
         assert not result.is_error, result.content
         assert result.structured_content is not None
-        return result.structured_content
+        return dict(result.structured_content)
 
     return asyncio.run(ask())

@@ -76,12 +76,14 @@ def test_all_worktrees_of_a_repository_share_its_instances_and_its_context(perso
     assert person.leftovers() == []
 
 
-@pytest.mark.parametrize("repo", ["pr: o'be \"é\", $HOME=x/my#repo"])
+@pytest.mark.parametrize("repo", ['pr: o\'be "é", $HOME=x/my#repo'])
 def test_a_path_with_spaces_quotes_unicode_and_a_colon(new: NewPerson, repo: str) -> None:
     with new(repo=repo) as person:
         person.cspace("init")
         person.cspace("up", "mercury")
-        person.inside("mercury", "sh", "-c", "echo shared >.cspace/context/findings/x.md; echo work >work")
+        person.inside(
+            "mercury", "sh", "-c", "echo shared >.cspace/context/findings/x.md; echo work >work"
+        )
         assert (person.repo / ".cspace/context/findings/x.md").read_text("utf-8") == "shared\n"
         person.cspace("down", "mercury")
         person.cspace("restore", "mercury")

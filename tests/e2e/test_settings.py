@@ -18,9 +18,9 @@ SERVE = "nohup python3 -m http.server 3000 --directory /workspace >/tmp/web.log 
 SERVE += "until curl -fso /dev/null http://127.0.0.1:3000/; do :; done"
 SETTINGS = {
     "ports": [3000],
-    "env": {"COLOUR": "it's $blue: \"#1\""},
+    "env": {"COLOUR": 'it\'s $blue: "#1"'},
     "limits": {"cpus": 0.5, "memory": "300m", "pids": 200},
-    "post_create": "echo \"$COLOUR\" >>/tmp/created; git status --porcelain >>/tmp/created",
+    "post_create": 'echo "$COLOUR" >>/tmp/created; git status --porcelain >>/tmp/created',
 }
 
 
@@ -46,7 +46,9 @@ def test_ports_are_published_on_this_machine_only_and_can_be_reached(person: Per
 
 def test_fixed_host_ports_hazard_two_instances_publish_the_same_port(person: Person) -> None:
     person.cspace("up", "venus")
-    answers = [person.cspace("ports", name, "--json").json["ports"][0] for name in ("mercury", "venus")]
+    answers = [
+        person.cspace("ports", name, "--json").json["ports"][0] for name in ("mercury", "venus")
+    ]
     assert answers[0]["host_port"] != answers[1]["host_port"]
     person.cspace("down", "--discard", "venus")
 
@@ -100,7 +102,9 @@ def test_a_branch_is_what_the_workspace_is_on(person: Person) -> None:
     person.git("branch", "feature", "HEAD~1")
     person.cspace("up", "earth", "--branch", "feature", "--no-attach")
     assert person.inside("earth", "git", "branch", "--show-current") == "feature\n"
-    assert person.inside("earth", "git", "rev-parse", "HEAD").strip() == person.git("rev-parse", "feature")
+    assert person.inside("earth", "git", "rev-parse", "HEAD").strip() == person.git(
+        "rev-parse", "feature"
+    )
     person.cspace("down", "--discard", "earth")
 
 
@@ -135,7 +139,9 @@ def test_base_image_and_ca_bundle_are_what_the_image_is_made_of(new: NewPerson) 
         authority = ("req", "-x509", "-nodes", "-newkey", "rsa:2048", "-subj", "/CN=Ours")
         person.run("openssl", *authority, "-keyout", "key.pem", "-out", "own.pem", "-days", "9")
         own = (person.repo / "own.pem").read_text(encoding="utf-8")
-        known = person.environment.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile or ""
+        known = (
+            person.environment.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile or ""
+        )
         bundle = person.run("cat", known).out + own
         person.configure({"base_image": base, "ca_bundle": str(person.write("bundle.pem", bundle))})
         person.cspace("up", "mercury")

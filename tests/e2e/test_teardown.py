@@ -21,7 +21,8 @@ echo staged >staged; git add staged; echo 'and more' >>staged
 echo uncommitted >>README.md
 printf 'untracked \377\0 bytes, no newline' >"un tracked
 name"
-printf x >"$(printf 'n\351me')"; mkdir -p empty deep/er; echo '#!/bin/sh' >deep/er/run; chmod 755 deep/er/run
+printf x >"$(printf 'n\351me')"; mkdir -p empty deep/er
+echo '#!/bin/sh' >deep/er/run; chmod 755 deep/er/run
 ln -s ../nowhere deep/broken; ln -s er deep/link; chmod 600 staged
 echo ignored >debug.log; git branch aside HEAD~1; git tag -a v1 -m One
 """
@@ -69,7 +70,10 @@ def test_down_archives_all_work_and_restore_brings_it_back_byte_for_byte(person:
     (gone,) = person.cspace("down", "mercury", "--json").json["instances"]
     assert archives(person) == {f"mercury/{gone['archive']}"}
     assert person.leftovers() == []
-    assert (person.git("branch", "--show-current"), person.git("rev-parse", "HEAD")) == (branch, head)
+    assert (person.git("branch", "--show-current"), person.git("rev-parse", "HEAD")) == (
+        branch,
+        head,
+    )
     person.cspace("restore", "mercury")
     assert outside_git(person, "mercury") == seen
     assert outlook(person, "mercury") == said

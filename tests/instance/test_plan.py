@@ -94,3 +94,10 @@ def test_an_unfinished_restore_needs_no_second_archive() -> None:
 def test_a_damaged_record_does_not_keep_work_from_being_archived() -> None:
     damaged = replace(DORMANT, record=None, problem="instance.json is damaged")
     assert Action.ARCHIVE in actions(plan_down(damaged, has_image=True, discard=False))
+
+
+def test_a_container_whose_workspace_is_gone_does_not_go_on_with_the_old_one() -> None:
+    gone = replace(RUNNING, has_workspace=False)
+    steps = actions(plan_up(gone, has_image=True, recreate=False))
+    assert steps[-1] is Action.RECREATE
+    assert Action.WORKSPACE in steps

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from cspace.errors import UsageError
 from cspace.files import Owner
 from cspace.instance.secrets import deliver_secrets, find_secrets
 
@@ -38,3 +41,10 @@ def test_delivery_is_exact_private_and_rotates_in_place(tmp_path: Path) -> None:
     assert directory.stat().st_ino == before
     assert (directory / "a").stat().st_mode & 0o777 == 0o400
     assert directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_secret_that_is_not_text_is_named(home: Path) -> None:
+    (home / "secrets").mkdir()
+    (home / "secrets" / "blob").write_bytes(b"\xff\x00")
+    with pytest.raises(UsageError, match="secrets/blob"):
+        find_secrets(home, {})

@@ -270,3 +270,41 @@ def test_removing_follows_no_link_and_minds_no_mode(tmp_path: Path) -> None:
     remove_tree(doomed)
     assert not doomed.exists()
     assert (outside / "kept").exists()
+
+
+def test_an_include_pattern_that_fits_more_than_it_should_stops_nothing(
+    repo: Path, workspace: Path
+) -> None:
+    git.git(repo, "rm", "--quiet", "--cached", "README.md")
+    (repo / "README.md").write_text("changed\n", encoding="utf-8")
+    for name in (".cspace/context/decisions/one.md", ".cspace/memory/two.md", "notes/three.md"):
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text("mine\n", encoding="utf-8")
+    (repo / ".worktreeinclude").write_text("*.md\n", encoding="utf-8")
+    clone(repo, workspace)
+    assert (workspace / "README.md").read_text() == "# Sample\n"
+    assert (workspace / "notes/three.md").read_text() == "mine\n"
+    assert (workspace / ".cspace/context").readlink() == Path(INSIDE.context_store)
+    assert not (workspace / ".cspace/memory").exists()
+
+
+def test_another_name_of_a_branch_is_no_branch_name(repo: Path) -> None:
+    git.git(repo, "switch", "--quiet", "--create", "feature")
+    with pytest.raises(UsageError, match="branch"):
+        plan_start(find_project(repo), "mercury", "@{-1}")
+
+
+def test_an_address_that_is_no_url_is_kept(repo: Path, workspace: Path) -> None:
+    git.git(repo, "remote", "add", "origin", "http://user:pw@[x")
+    clone(repo, workspace)
+    assert inside(workspace, "config", "remote.origin.url") == "http://[x"
+
+
+def test_a_tree_deeper_than_any_path_can_be_removed(tmp_path: Path) -> None:
+    doomed = tmp_path / "doomed"
+    doomed.mkdir()
+    script = "cd doomed; for i in $(seq 1500); do mkdir d; cd d; done; chmod 0 $OLDPWD/../../../d"
+    proc.run("bash", "-c", script, cwd=tmp_path, ok=(0, 1))
+    doomed.chmod(0)
+    remove_tree(doomed)
+    assert not doomed.exists()

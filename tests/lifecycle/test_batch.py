@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import pytest
 
 from cspace.errors import CspaceError, NotFound
@@ -30,3 +33,14 @@ def test_a_bug_is_not_taken_for_an_expected_failure() -> None:
     with pytest.raises(ValueError, match="mars") as caught:
         run_batch(("mars", "venus"), buggy)
     assert not isinstance(caught.value, CspaceError)
+
+
+def test_a_full_disk_is_the_failure_of_one(tmp_path: Path) -> None:
+    def full(name: str) -> str:
+        if name == "mars":
+            raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path))
+        return name
+
+    first, second = run_batch(("mars", "venus"), full)
+    assert str(first.error) == f"{tmp_path}: No space left on device"
+    assert second.result == "venus"

@@ -86,3 +86,19 @@ def test_a_link_in_the_way_is_named_and_not_followed(
     with pytest.raises(CspaceError, match=r"\.cspace"):
         init_project(repo, OWNER)
     assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("name", [".mcp.json", ".gitignore"])
+def test_a_file_that_is_not_text_is_named(repo: Path, name: str) -> None:
+    (repo / name).write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match=name):
+        init_project(repo, OWNER)
+    assert (repo / name).read_bytes() == b"\xff\xfe"
+
+
+def test_half_a_character_in_an_mcp_file_is_refused(repo: Path) -> None:
+    text = '{"x": "\\ud800"}'
+    (repo / ".mcp.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"\.mcp\.json"):
+        init_project(repo, OWNER)
+    assert (repo / ".mcp.json").read_text() == text

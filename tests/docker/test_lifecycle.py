@@ -1,0 +1,99 @@
+"""What people do to an instance behind cspace's back, and what `up`, `stop`, `down` make of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cspace import proc
+from cspace.deps import Deps
+from cspace.errors import CspaceError, NotFound
+from cspace.events import ignore
+from cspace.instance import labels
+from cspace.instance.observe import Status
+from cspace.lifecycle.down import down, stop
+from cspace.lifecycle.host import Host
+from cspace.lifecycle.up import Ready, Wish, start, up
+
+pytestmark = pytest.mark.docker
+
+NAME = "mercury"
+
+
+@pytest.fixture
+def host(repo: Path, home: Path) -> Iterator[Host]:
+    """Return a project without settings; what its tests leave is removed."""
+    host = Deps(repo, dict(os.environ), ignore).host()
+    yield host
+    if host.observe(NAME).exists:
+        down(host, NAME, discard=True)
+    assert host.engine.list_containers(labels.of_project(host.project.id)) == ()
+
+
+@pytest.fixture
+def mercury(host: Host) -> Ready:
+    return up(host, NAME, Wish())
+
+
+def inside(ready: Ready, *words: str) -> str:
+    return proc.run("docker", "exec", ready.container, *words).text
+
+
+def test_a_workspace_deleted_under_a_running_instance_is_made_anew(
+    host: Host, mercury: Ready
+) -> None:
+    shutil.rmtree(mercury.workspace)
+    assert host.observe(NAME).status is Status.INCOMPLETE
+    assert inside(up(host, NAME, Wish()), "git", "status", "--short") == ""
+    (mercury.workspace / "seen").touch()
+    assert "seen" in inside(mercury, "ls", "/workspace")
+
+
+def test_a_record_deleted_by_hand_costs_no_work(host: Host, mercury: Ready) -> None:
+    host.paths(NAME).record.unlink()
+    (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
+    with pytest.raises(CspaceError, match="missing") as refused:
+        up(host, NAME, Wish())
+    assert refused.value.hint == f"cspace down {NAME}"
+    assert stop(host, NAME).changed
+    assert down(host, NAME).archive is not None
+
+
+def test_a_paused_instance_is_stopped_and_started(host: Host, mercury: Ready) -> None:
+    proc.run("docker", "pause", mercury.container)
+    assert host.observe(NAME).status is Status.UNHEALTHY
+    assert stop(host, NAME).changed
+    assert start(host, NAME).status is Status.RUNNING
+
+
+def test_a_container_run_by_hand_is_stopped_too_and_hinders_no_start(
+    host: Host, mercury: Ready
+) -> None:
+    composition = f"cspace-{host.project.id}-{NAME}"
+    proc.run(
+        "docker", "compose", "--project-name", composition, "--file", host.paths(NAME).compose,
+        "run", "--detach", "agent", "sleep", "600",
+    )  # fmt: skip
+    assert stop(host, NAME).changed
+    assert not proc.run("docker", "ps", "--quiet", f"--filter=name={composition}").text
+    assert start(host, NAME).status is Status.RUNNING
+
+
+def test_a_lost_network_is_an_error_that_names_the_way_out(host: Host, mercury: Ready) -> None:
+    stop(host, NAME)
+    proc.run("docker", "network", "rm", f"cspace-{host.project.id}-{NAME}_default")
+    with pytest.raises(CspaceError) as refused:
+        start(host, NAME)
+    assert f"cspace up {NAME} --recreate" in str(refused.value.hint)
+    assert up(host, NAME, Wish(recreate=True)).status is Status.RUNNING
+
+
+def test_a_name_that_nobody_has_leaves_nothing(host: Host) -> None:
+    for act in (stop, down):
+        with pytest.raises(NotFound):
+            act(host, "venus")
+    assert not host.user.exists()
