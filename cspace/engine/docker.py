@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import docker
@@ -133,12 +134,19 @@ class DockerEngine:
         proc.stream(*words, on_line=on_line, env=environment, tail_lines=BUILD_TAIL_LINES)
 
     def run_once(
-        self, image: str, argv: Sequence[str], mounts: Sequence[Mount], user: Owner
+        self,
+        image: str,
+        argv: Sequence[str],
+        mounts: Sequence[Mount],
+        user: Owner,
+        *,
+        labels: Mapping[str, str] = MappingProxyType({}),
     ) -> proc.Result:
         self.ping()
         words = ["docker", "run", "--rm", "--init", "--network=none", "--pull=never"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
         words += [f"--user={user.uid}:{user.gid}", *(f"--mount={_mount(each)}" for each in mounts)]
+        words += [f"--label={key}={value}" for key, value in labels.items()]
         # From 125 on it is Docker that speaks, not the program.
         return proc.run(*words, image, *argv, ok=tuple(range(_DOCKER_FAILED)))
 

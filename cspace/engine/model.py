@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from cspace.files import Owner
@@ -94,7 +95,13 @@ class Engine(Protocol):
         """Build and name an image, or raise CommandFailed with the log's last lines."""
 
     def run_once(
-        self, image: str, argv: Sequence[str], mounts: Sequence[Mount], user: Owner
+        self,
+        image: str,
+        argv: Sequence[str],
+        mounts: Sequence[Mount],
+        user: Owner,
+        *,
+        labels: Mapping[str, str] = MappingProxyType({}),
     ) -> Result:
         """Run a program in a throw-away container without network, secrets or privileges.
 

@@ -7,6 +7,7 @@ ROOT = "dev.cspace.root"
 INSTANCE = "dev.cspace.instance"
 VERSION = "dev.cspace.version"
 SPEC = "dev.cspace.spec"
+TASK = "dev.cspace.task"
 
 
 def of_project(project_id: str) -> dict[str, str]:
@@ -17,3 +18,8 @@ def of_project(project_id: str) -> dict[str, str]:
 def of_instance(project_id: str, name: str) -> dict[str, str]:
     """Return the labels that everything of one instance carries."""
     return {PROJECT: project_id, INSTANCE: name}
+
+
+def of_task(project_id: str, name: str) -> dict[str, str]:
+    """Return the label of the throw-away containers that work on one instance's workspace."""
+    return {TASK: f"{project_id}/{name}"}

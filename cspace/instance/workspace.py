@@ -22,9 +22,10 @@ from cspace.paths import CONTEXT, INSIDE, MEMORY
 from cspace.project import Project
 
 INCLUDE_FILE = ".worktreeinclude"
-# Its config and info/ mask the shared context and memory, which checkout, merge, reset and stash then
-# leave alone, as long as a file changes. What another commit lacks they delete all the same: hence
-# the mount point is a link, which git never deletes through, and `git clean -fdx` takes only the link.
+# Its config and info/ mask the shared context and memory, which checkout, merge, reset and stash
+# then leave alone, as long as a file changes. What another commit lacks they delete all the same:
+# hence the mount point is a link, which git never deletes through, and `git clean -fdx` takes only
+# the link.
 _TEMPLATE = "workspace"
 # The user's hooks would run for a clone they know nothing of; LFS would download.
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")

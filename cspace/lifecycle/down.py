@@ -115,7 +115,8 @@ def _apply(host: Host, name: str, step: Step) -> str | None:
         case Action.ARCHIVE:
             return steps.archive_work(host, host.observe(name))
         case Action.CONTAINERS:
-            host.engine.remove_all(labels.of_instance(host.project.id, name))
+            for whose in (labels.of_task, labels.of_instance):
+                host.engine.remove_all(whose(host.project.id, name))
         case Action.STATE:
             _remove_state(host, name)
         case _:

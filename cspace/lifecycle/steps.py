@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cspace import assets, files
-from cspace.engine.model import Build, Composition, State
+from cspace.engine.model import Build, Composition, Mount, State
 from cspace.errors import CommandFailed, CspaceError, NotFound
 from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
@@ -22,6 +22,7 @@ from cspace.instance.secrets import deliver_secrets, update_secrets
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY
+from cspace.proc import Result
 
 FAILURE_LINES = 15
 _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
@@ -119,7 +120,7 @@ def archive_work(host: Host, observed: Observed) -> str:
     Raises:
         CspaceError: the archive would not be complete.
     """
-    isolated = _isolated(host, find_image(host, observed) or host.image.tag)
+    isolated = _isolated(host, observed.name, find_image(host, observed) or host.image.tag)
     place = _place(host, observed.name)
     return archive.archive_workspace(host.project.root, place, isolated, host.now).stamp
 
@@ -130,7 +131,7 @@ def unpack_archive(host: Host, observed: Observed) -> None:
     if record is None or record.restoring is None:
         return
     found = find_archive(host, record.restoring)
-    place, isolated = _place(host, observed.name), _isolated(host, host.image.tag)
+    place, isolated = _place(host, observed.name), _isolated(host, observed.name, host.image.tag)
     archive.restore_workspace(host.project.root, found, place, isolated, known=record.known)
     save_record(host.paths(observed.name).record, replace(record, restoring=None), host.owner)
 
@@ -160,8 +161,15 @@ def _place(host: Host, name: str) -> archive.Place:
     return archive.Place(name, paths.workspace, paths.state, host.owner)
 
 
-def _isolated(host: Host, image_tag: str) -> archive.Isolated:
-    return lambda argv, mounts: host.engine.run_once(image_tag, argv, mounts, host.owner)
+def _isolated(host: Host, name: str, image_tag: str) -> archive.Isolated:
+    task = labels.of_task(host.project.id, name)
+
+    def run(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> Result:
+        # What a killed call left running would go on in the same workspace.
+        host.engine.remove_all(task)
+        return host.engine.run_once(image_tag, argv, mounts, host.owner, labels=task)
+
+    return run
 
 
 def ensure_mounts(host: Host, name: str) -> None:

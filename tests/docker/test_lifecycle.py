@@ -97,3 +97,14 @@ def test_a_name_that_nobody_has_leaves_nothing(host: Host) -> None:
         with pytest.raises(NotFound):
             act(host, "venus")
     assert not host.user.exists()
+
+
+def test_a_task_that_a_killed_call_left_does_not_go_on_beside_the_next(
+    host: Host, mercury: Ready
+) -> None:
+    (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
+    (label,) = (f"{key}={value}" for key, value in labels.of_task(host.project.id, NAME).items())
+    left = ("run", "--detach", "--rm", "--network=none", "--entrypoint=sleep", f"--label={label}")
+    proc.run("docker", *left, mercury.image, "600")
+    assert down(host, NAME).archive is not None
+    assert proc.run("docker", "ps", "--quiet", f"--filter=label={label}").text == ""
