@@ -93,15 +93,18 @@ def find_worktree(start: Path) -> Worktree | None:
     raise proc.failure(asked.argv, asked.code, said)
 
 
-def main_worktree(worktree: Worktree) -> Path:
-    """Return the main worktree that a linked worktree belongs to; its own top for any other."""
+def main_worktree(worktree: Worktree) -> Path | None:
+    """Return the main worktree that a linked one belongs to, None where that is a bare repository.
+
+    Any other worktree is its own main one.
+    """
     if worktree.git_directory == worktree.common_directory:
         return worktree.top
     listed = git(worktree.top, "worktree", "list", "--porcelain", "-z").text
     first = Path(listed.split("\0")[0].removeprefix("worktree "))
     # A submodule's is listed by its git directory, from where git finds the way back.
     main = find_worktree(first)
-    return main.top if main else first
+    return main.top if main else None
 
 
 def remote_url(repository: Path, remote: str) -> str | None:

@@ -48,5 +48,11 @@ def find_project(start: Path) -> Project:
             f"{start} is not inside a git repository",
             hint="cd into your project, or make one: git init && git commit --allow-empty -m start",
         )
-    root = git.main_worktree(worktree).resolve()
+    main = git.main_worktree(worktree)
+    if main is None:
+        raise UsageError(
+            f"{worktree.top} is a worktree of a bare repository: .cspace/ needs a main worktree",
+            hint=f"work in a clone: git clone {worktree.common_directory}",
+        )
+    root = main.resolve()
     return Project(project_id(root), root, worktree.top.resolve())

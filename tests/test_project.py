@@ -24,6 +24,14 @@ def test_a_linked_worktree_belongs_to_its_main_worktree(repo: Path, tmp_path: Pa
     assert found.id == find_project(repo).id
 
 
+def test_a_worktree_of_a_bare_repository_is_refused_in_words(repo: Path, tmp_path: Path) -> None:
+    git.git(tmp_path, "clone", "--quiet", "--bare", repo, "bare.git")
+    git.git(tmp_path / "bare.git", "worktree", "add", "--quiet", tmp_path / "linked")
+    with pytest.raises(UsageError, match="bare repository") as caught:
+        find_project(tmp_path / "linked")
+    assert caught.value.hint == f"work in a clone: git clone {tmp_path / 'bare.git'}"
+
+
 def test_a_subdirectory_belongs_to_its_repository(repo: Path) -> None:
     (repo / "deep" / "er").mkdir(parents=True)
     assert find_project(repo / "deep" / "er").root == repo.resolve()

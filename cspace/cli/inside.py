@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from cspace import proc
 from cspace.cli import render
 from cspace.cli.options import AsJson, Name, complete_name
 from cspace.deps import Deps
@@ -120,7 +121,11 @@ def logs(
     """
     container = _container(context.obj, name, running=False)
     following = ["--follow"] if follow else []
-    _become("docker", "logs", *following, f"--tail={tail}", container.name)
+    # Line by line through the renderer: an agent can write what would move the cursor.
+    proc.stream(
+        *("docker", "logs", *following, f"--tail={tail}", container.name),
+        on_line=lambda line: render.show_lines((line,)),
+    )
 
 
 def ports(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:

@@ -167,8 +167,11 @@ def _choose(deps: Deps, names: list[str] | None, *, every: bool) -> tuple[str, .
     from cspace.lifecycle.describe import list_rows  # noqa: PLC0415  pulls in the engine's model
 
     if every:
-        return tuple(row.name for row in list_rows(deps.engine, deps.user, deps.project))
-    if not names:
+        rows = list_rows(deps.engine, deps.user, deps.project)
+        names = [*(row.name for row in rows), *(names or ())]
+        if not names:
+            render.note("no instances in this project")
+    elif not names:
         raise UsageError("no instance named", hint="name one, or say --all; cspace list shows them")
     return tuple(dict.fromkeys(names))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -47,6 +48,15 @@ def save_record(path: Path, record: Record, owner: Owner) -> None:
     files.write_atomic(path, text, mode=0o600, owner=owner)
 
 
+def _check_texts(data: Mapping[str, object]) -> None:
+    for key, value in data.items():
+        texts = value if key == "known" and isinstance(value, list) else [value]
+        if not all(
+            isinstance(text, str) or (text is None and key == "restoring") for text in texts
+        ):
+            raise TypeError(f"{key} is {value!r}, not a text")
+
+
 def load_record(path: Path) -> Record:
     """Read a record.
 
@@ -59,6 +69,7 @@ def load_record(path: Path) -> Record:
         data = json.loads(raw)
         schema = data.pop("schema")
         if schema == SCHEMA:
+            _check_texts(data)
             return Record(
                 **data
                 | {

@@ -38,9 +38,11 @@ def find_secrets(user: Path, environ: Mapping[str, str]) -> dict[str, str]:
     for path in sorted(directory.iterdir()) if directory.is_dir() else ():
         if path.is_file() and _NAME.fullmatch(path.name):
             try:
-                value = path.read_text(encoding="utf-8").strip()
+                value = path.read_text(encoding="utf-8")
             except UnicodeDecodeError as error:
                 raise UsageError(f"secret {path} is not UTF-8 text") from error
+            # An ssh key needs its last line break; a token in a header must not have it.
+            value = value.strip() if path.name in _VARIABLES else value
             found[path.name] = value or found.get(path.name, "")
     return {name: value for name, value in found.items() if value}
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cspace.engine.model import Container, State
+from cspace.errors import Conflict
 from cspace.instance import labels, workspace
 from cspace.instance.names import check_name
 from cspace.instance.observe import Observed, get_instance
@@ -61,6 +62,11 @@ def plan(host: Host, name: str, *, discard: bool) -> Planned:
         NotFound: there is none of that name.
     """
     observed = _get(host, check_name(name))
+    if not discard and steps.runs_elsewhere(host, observed):
+        raise Conflict(
+            f"{name} was run by another Docker engine, where an agent may still be writing",
+            hint=f"use that engine; where it is gone for good: cspace up {name}, then down",
+        )
     has_image = steps.find_image(host, observed) is not None
     return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
 

@@ -105,6 +105,23 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
         raise
 
 
+def runs_elsewhere(host: Host, observed: Observed) -> bool:
+    """Tell whether an instance without a container here was last run by another engine."""
+    record = observed.record
+    if record is None or observed.container is not None:
+        return False
+    return record.engine != host.engine.identify()
+
+
+def adopt_engine(host: Host, observed: Observed) -> bool:
+    """Note that this engine runs the instance from now on; tell whether another one did."""
+    if observed.record is None or not runs_elsewhere(host, observed):
+        return False
+    adopted = replace(observed.record, engine=host.engine.identify(), restoring=None)
+    save_record(host.paths(observed.name).record, adopted, host.owner)
+    return True
+
+
 def find_image(host: Host, observed: Observed) -> str | None:
     """Find an image to pack an archive in: the present one, else the instance's own.
 

@@ -10,13 +10,15 @@ from pathlib import Path
 
 from cspace import files
 from cspace.engine.model import Container, Port
-from cspace.errors import Conflict, CspaceError, UsageError
+from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.instance import labels
 from cspace.instance.names import check_name, next_name
 from cspace.instance.observe import Observed, Status, get_instance, list_instances
 from cspace.instance.plan import Action, Step, plan_up
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+
+MOVED = "another Docker engine ran it before: remove the container there, it shares the workspace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,13 @@ class Wish:
         branch: the branch of a new workspace; None is `cspace/<name>`.
         recreate: make the container anew; the workspace stays.
         restoring: the archive that a new workspace is filled from.
+        existing: make no new instance.
     """
 
     branch: str | None = None
     recreate: bool = False
     restoring: str | None = None
+    existing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,18 @@ def claim_names(host: Host, count: int) -> tuple[str, ...]:
     with host.locked_project():
         names = free_names(host, count)
         for name in names:
-            files.ensure_directory(host.paths(name).state, owner=host.owner, mode=0o700)
+            _make_state(host, name)
     return names
+
+
+def _claim(host: Host, name: str) -> None:
+    """Take a name that a person chose, so that nobody else is given it meanwhile."""
+    with host.locked_project():
+        _make_state(host, name)
+
+
+def _make_state(host: Host, name: str) -> None:
+    files.ensure_directory(host.paths(name).state, owner=host.owner, mode=0o700)
 
 
 def plan(host: Host, name: str, wish: Wish) -> Planned:
@@ -104,6 +118,8 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         CspaceError: a step failed; what stands then is taken up by the next `up`.
     """
     started = time.monotonic()
+    if not wish.existing:
+        _claim(host, check_name(name))
     with host.locked(check_name(name)), _forgotten_if_empty(host, name):
         before = host.observe(name)
         planned = _plan(host, before, wish)
@@ -112,10 +128,13 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
                 _apply(host, name, step, wish)
         if not planned:
             steps.rotate_secrets(host, name)
+        moved = steps.adopt_engine(host, before)
         observed = host.observe(name)
     if observed.container is None or observed.record is None:
         raise CspaceError(f"{name} vanished while it was brought up", hint=f"cspace up {name}")
-    new = before.container is None or wish.recreate
+    notices: tuple[str, ...] = (MOVED,) if moved else ()
+    if before.container is not None and not wish.recreate:
+        notices = _notices(host, name, observed.container)
     return Ready(
         name=name,
         status=observed.status,
@@ -125,7 +144,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         branch=observed.record.branch,
         workspace=host.paths(name).workspace,
         ports=observed.container.ports,
-        notices=() if new else _notices(host, name, observed.container),
+        notices=notices,
         seconds=time.monotonic() - started,
     )
 
@@ -148,12 +167,14 @@ def start(host: Host, name: str) -> Ready:
         NotFound: there is none of that name.
     """
     get_instance(host.engine, host.user, host.project.id, check_name(name))
-    return up(host, name, Wish())
+    return up(host, name, Wish(existing=True))
 
 
 def _check(observed: Observed, wish: Wish) -> None:
     if observed.problem is not None:
         raise CspaceError(observed.problem, hint=f"cspace down {observed.name}")
+    if wish.existing and not observed.exists:
+        raise NotFound(f"instance {observed.name} has gone", hint=f"cspace up {observed.name}")
     if not observed.has_workspace or observed.record is None:
         return
     if wish.restoring is not None and observed.record.restoring != wish.restoring:

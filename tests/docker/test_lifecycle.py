@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cspace import proc
 from cspace.deps import Deps
-from cspace.errors import CspaceError, NotFound
+from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import ignore
 from cspace.instance import labels
 from cspace.instance.observe import Status
+from cspace.instance.record import load_record, save_record
 from cspace.lifecycle.down import down, stop
 from cspace.lifecycle.host import Host
-from cspace.lifecycle.up import Ready, Wish, start, up
+from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
 
 pytestmark = pytest.mark.docker
 
@@ -108,3 +111,32 @@ def test_a_task_that_a_killed_call_left_does_not_go_on_beside_the_next(
     proc.run("docker", *left, mercury.image, "600")
     assert down(host, NAME).archive is not None
     assert proc.run("docker", "ps", "--quiet", f"--filter=label={label}").text == ""
+
+
+def test_work_that_another_engine_may_still_write_to_is_not_archived(
+    host: Host, mercury: Ready
+) -> None:
+    host.engine.remove_all(labels.of_instance(host.project.id, NAME))
+    record = load_record(host.paths(NAME).record)
+    save_record(host.paths(NAME).record, replace(record, engine="another"), host.owner)
+    assert host.observe(NAME).status is Status.DORMANT
+    with pytest.raises(Conflict, match="another Docker engine"):
+        down(host, NAME)
+    assert mercury.workspace.is_dir()
+    assert up(host, NAME, Wish()).notices == (MOVED,)
+    assert down(host, NAME).archive is not None
+
+
+def test_starting_what_has_gone_makes_nothing_new(host: Host, mercury: Ready) -> None:
+    down(host, NAME, discard=True)
+    with pytest.raises(NotFound, match="has gone"):
+        up(host, NAME, Wish(existing=True))
+    assert not host.paths(NAME).state.exists()
+
+
+def test_an_escape_that_an_agent_logs_does_not_move_the_cursor(mercury: Ready, repo: Path) -> None:
+    script = r"printf 'plain\n\033[2Jcleared\n' >/proc/1/fd/1"
+    proc.run("docker", "exec", mercury.container, "sh", "-c", script)
+    assert b"\x1b[2J" in proc.run("docker", "logs", mercury.container).stdout
+    shown = proc.run(sys.executable, "-m", "cspace.cli.app", "logs", NAME, cwd=repo).text
+    assert "plain\n\\x1b[2Jcleared" in shown

@@ -34,6 +34,15 @@ def test_a_damaged_record_is_named(tmp_path: Path, text: str) -> None:
         load_record(tmp_path / "instance.json")
 
 
+@pytest.mark.parametrize("change", [{"restoring": 5}, {"base": None}, {"known": [1]}])
+def test_a_record_of_other_types_is_damaged(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "instance.json"
+    save_record(path, RECORD, OWNER)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change), encoding="utf-8")
+    with pytest.raises(CspaceError, match=next(iter(change))):
+        load_record(path)
+
+
 def test_a_link_in_place_of_a_record_is_not_followed(tmp_path: Path) -> None:
     save_record(tmp_path / "elsewhere.json", RECORD, OWNER)
     assert load_record(tmp_path / "elsewhere.json") == RECORD

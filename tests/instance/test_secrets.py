@@ -32,6 +32,13 @@ def test_any_file_in_the_directory_is_a_secret_of_that_name(home: Path) -> None:
     assert find_secrets(home, {}) == {"npm_token": "n"}
 
 
+def test_a_key_keeps_its_last_line_break_and_a_token_loses_it(home: Path) -> None:
+    (home / "secrets").mkdir()
+    for name in ("id_ed25519", "github_token"):
+        (home / "secrets" / name).write_text("value\n", encoding="utf-8")
+    assert find_secrets(home, {}) == {"id_ed25519": "value\n", "github_token": "value"}
+
+
 def test_delivery_is_exact_private_and_rotates_in_place(tmp_path: Path) -> None:
     directory = tmp_path / "run"
     deliver_secrets(directory, {"a": "1", "b": "2"}, OWNER)
