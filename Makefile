@@ -35,7 +35,7 @@ demo: base venv ## Two instances in a sample repository, sharing one decision
 
 check: lint quick ## Format, lint, types, layers, shellcheck, tests without Docker
 
-test: quick engine-tests ## Every kind of test, with reduced counts
+test: check engine-tests ## Everything that CI runs: checks, and every kind of test
 
 lint: .venv/ready
 	@bash -c '. lib/bootstrap/apt.sh && ensure_commands shellcheck shellcheck' tools
@@ -45,7 +45,6 @@ lint: .venv/ready
 	$(BIN)/lint-imports
 	shellcheck --external-sources $(SHELL_SCRIPTS)
 
-# A prerequisite of check and of test: `make check test` runs it once.
 quick: .venv/ready
 	$(BIN)/python -m pytest -m "$(QUICK)"
 
