@@ -71,11 +71,14 @@ class DockerEngine:
             rows = self._api.containers(all=True, filters=_filters(labels))
         return tuple(sorted(map(_container, rows), key=lambda container: container.name))
 
-    def sees(self, directory: Path, name: str, content: bytes) -> bool:
-        mount = ApiMount("/probe", str(directory), type="bind", read_only=True)
+    def sees(self, markers: Mapping[Path, bytes]) -> bool:
+        mounts = [
+            ApiMount(f"/probe/{number}", str(file.parent), type="bind", read_only=True)
+            for number, file in enumerate(markers)
+        ]
         with _translated():
             self._ensure_empty_image()
-            host = self._api.create_host_config(mounts=[mount])
+            host = self._api.create_host_config(mounts=mounts)
             try:
                 created = self._api.create_container(
                     ":".join(_EMPTY_IMAGE),
@@ -88,15 +91,21 @@ class DockerEngine:
                     return False
                 raise
             try:
-                chunks, _ = self._api.get_archive(created["Id"], f"/probe/{name}")
-                found = b"".join(chunks)
-            except NotFound:
-                return False
+                return all(
+                    self._read(created["Id"], f"/probe/{number}", file.name) == content
+                    for number, (file, content) in enumerate(markers.items())
+                )
             finally:
                 self._remove_probes(created["Id"])
-        with tarfile.open(fileobj=io.BytesIO(found)) as archive:
+
+    def _read(self, container: str, directory: str, name: str) -> bytes | None:
+        try:
+            chunks, _ = self._api.get_archive(container, f"{directory}/{name}")
+        except NotFound:
+            return None
+        with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
             file = archive.extractfile(name)
-            return file is not None and file.read() == content
+            return file.read() if file is not None else None
 
     def _remove_probes(self, own: str) -> None:
         """Remove our probe, and those of calls that were killed before they could."""

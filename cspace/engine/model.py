@@ -85,8 +85,8 @@ class Engine(Protocol):
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
         """List containers, stopped ones too, that carry all labels."""
 
-    def sees(self, directory: Path, name: str, content: bytes) -> bool:
-        """Tell whether the engine finds this very file in a directory of ours."""
+    def sees(self, markers: Mapping[Path, bytes]) -> bool:
+        """Tell whether the engine finds these very files, with this content, in our places."""
 
     def has_image(self, tag: str) -> bool:
         """Tell whether an image of that name is there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets as random
 import shlex
@@ -35,20 +36,21 @@ def prove_file_system(host: Host) -> None:
         CspaceError: it is not: the engine is remote, or we are in a container with its socket.
     """
     files.ensure_directory(host.user, owner=host.owner, mode=0o700)
-    _prove(host, host.user)
     root = host.project.root
     # In .git, where a marker that a kill leaves behind is in nobody's way.
-    _prove(host, root / ".git" if (root / ".git").is_dir() else root)
-
-
-def _prove(host: Host, place: Path) -> None:
-    marker = random.token_bytes(16)
-    with tempfile.TemporaryDirectory(prefix=".cspace-marker-", dir=place) as directory:
-        (Path(directory) / "marker").write_bytes(marker)
-        if host.engine.sees(Path(directory), "marker", marker):
+    places = (host.user, root / ".git" if (root / ".git").is_dir() else root)
+    with contextlib.ExitStack() as stack:
+        markers = {}
+        for place in places:
+            directory = tempfile.TemporaryDirectory(prefix=".cspace-marker-", dir=place)
+            file = Path(stack.enter_context(directory)) / "marker"
+            markers[file] = random.token_bytes(16)
+            file.write_bytes(markers[file])
+        if host.engine.sees(markers):
             return
     raise CspaceError(
-        f"the Docker engine does not see this file system (looked for a marker in {place})",
+        "the Docker engine does not see this file system: it did not find what was written to"
+        f" {places[0]} and {places[1]}",
         hint="run cspace where the engine runs: check DOCKER_HOST and docker context show",
     )
 

@@ -31,8 +31,9 @@ buildx_answers() { docker buildx version >/dev/null 2>&1; }
 # An engine that others use is not upgraded by a script.
 refuse_old_engine() {
     local found
+    engine_answers || return 0
     found=$(server_version)
-    [ -z "$found" ] || [ "${found%%.*}" -ge "$OLDEST_ENGINE" ] ||
+    [ "${found%%.*}" -ge "$OLDEST_ENGINE" ] ||
         fail "the Docker Engine that answers is $found, and cspace needs $OLDEST_ENGINE or newer" \
             "upgrade it, or remove it and run this again"
 }

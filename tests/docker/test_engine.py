@@ -76,7 +76,7 @@ def test_docker_down_hazard_every_question_to_a_missing_engine_is_an_error(
         absent.ping,
         absent.identify,
         lambda: absent.list_containers({LABEL: "any"}),
-        lambda: absent.sees(tmp_path, "marker", b""),
+        lambda: absent.sees({tmp_path / "marker": b""}),
         lambda: absent.has_image(BASE),
         lambda: absent.build_image(build, print),
         lambda: absent.run_once(BASE, ("true",), (), SOMEBODY),
@@ -118,20 +118,25 @@ def test_a_context_that_does_not_exist_is_unavailable(monkeypatch: pytest.Monkey
     assert "docker context ls" in (caught.value.hint or "")
 
 
-def test_it_sees_only_the_very_file_that_was_written(engine: DockerEngine, tmp_path: Path) -> None:
-    (tmp_path / "marker").write_bytes(b"mine")
-    assert engine.sees(tmp_path, "marker", b"mine")
-    assert not engine.sees(tmp_path, "marker", b"another's")
-    assert not engine.sees(tmp_path, "absent", b"mine")
-    assert not engine.sees(tmp_path / "absent", "marker", b"mine")
-    assert not (tmp_path / "absent").exists()
+def test_it_sees_only_the_very_files_that_were_written(
+    engine: DockerEngine, tmp_path: Path
+) -> None:
+    one, other, absent = (tmp_path / name / "marker" for name in ("one", "other", "absent"))
+    for file in (one, other):
+        file.parent.mkdir()
+        file.write_bytes(b"mine")
+    assert engine.sees({one: b"mine", other: b"mine"})
+    assert not engine.sees({one: b"mine", other: b"another's"})
+    assert not engine.sees({one: b"mine", one.with_name("absent"): b"mine"})
+    assert not engine.sees({one: b"mine", absent: b"mine"})
+    assert not absent.parent.exists()
 
 
 def test_looking_at_the_file_system_leaves_no_container(
     engine: DockerEngine, tmp_path: Path
 ) -> None:
     (tmp_path / "marker").write_bytes(b"mine")
-    engine.sees(tmp_path, "marker", b"mine")
+    assert engine.sees({tmp_path / "marker": b"mine"})
     mounted = f"--filter=volume={tmp_path}"
     assert proc.run("docker", "ps", "--all", "--quiet", mounted).text == ""
 

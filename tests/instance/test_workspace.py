@@ -303,8 +303,14 @@ def test_an_address_that_is_no_url_is_kept(repo: Path, workspace: Path) -> None:
 def test_a_tree_deeper_than_any_path_can_be_removed(tmp_path: Path) -> None:
     doomed = tmp_path / "doomed"
     doomed.mkdir()
-    script = "cd doomed; for i in $(seq 1500); do mkdir d; cd d; done; chmod 0 $OLDPWD/../../../d"
-    proc.run("bash", "-c", script, cwd=tmp_path, ok=(0, 1))
+    deepest = os.open(doomed, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=deepest)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=deepest)
+        os.close(deepest)
+        deepest = deeper
+    os.fchmod(deepest, 0)
+    os.close(deepest)
     doomed.chmod(0)
     remove_tree(doomed)
     assert not doomed.exists()
