@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import socket
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,17 +48,21 @@ def open_store(root: Path) -> ContextStore:
     from cspace.context.records import Origin  # noqa: PLC0415  as above
     from cspace.context.store import ContextStore  # noqa: PLC0415
 
-    root = _store_root(root.absolute())
+    project = root.absolute()
+    root = _store_root(project)
     user = _user() or Origin().author
-    instance = os.environ.get("CSPACE_INSTANCE") or None
-    origin = Origin(instance or user, instance, lambda: _head(root))
+    # Clients pass on as much of the environment as they like; the host's name is the instance's.
+    instance = os.environ.get("CSPACE_INSTANCE") or (
+        socket.gethostname() if root != project else None
+    )
+    origin = Origin(instance or user, instance, lambda: _head(project))
     store = ContextStore(root, origin, find_owner())
     store.check_root()
     return store
 
 
 def _store_root(root: Path) -> Path:
-    """Return the root that really holds the context: inside an instance, beside the workspace.
+    """Return the root that really holds the context: beside the workspace, inside an instance.
 
     There `/workspace/.cspace/context` is a link, which the store would rightly refuse to follow.
     """

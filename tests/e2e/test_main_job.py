@@ -175,6 +175,16 @@ def test_a_turn_of_claude_code_logs_a_decision(team: Person) -> None:
     assert record.stem in json.dumps(result)
 
 
+def test_a_client_that_passes_no_environment_on_signs_with_the_instance_too(team: Person) -> None:
+    bare = ("env", "--ignore-environment", "PATH=/usr/local/bin:/usr/bin:/bin", *SERVER)
+    found = {"title": "Bare", "finding": "The environment is empty.", "impact": "None."}
+    logged = call(team, "mercury", "log_discovery", found, bare)
+    text = (team.repo / logged["path"]).read_text(encoding="utf-8")
+    head = team.inside("mercury", "git", "rev-parse", "HEAD").strip()
+    assert "\ninstance: mercury\n" in text
+    assert f"\ncommit: {head}\n" in text
+
+
 def test_exec_passes_exit_code_stdin_and_output_through(team: Person) -> None:
     assert (
         team.inside("mercury", "tr", "a-z", "A-Z", stdin="straight through\n")
@@ -222,11 +232,20 @@ def test_down_leaves_nothing_of_any_instance(team: Person) -> None:
     assert labelled(team.id) == []
 
 
-def call(person: Person, name: str, tool: str, arguments: dict[str, str]) -> dict[str, Any]:
+SERVER = ("cspace", "context-server", "--root", "/workspace")
+
+
+def call(
+    person: Person,
+    name: str,
+    tool: str,
+    arguments: dict[str, str],
+    server_command: tuple[str, ...] = SERVER,
+) -> dict[str, Any]:
     """Call a tool in an instance, from the host, with a real client; return the facts."""
     server = StdioServerParameters(
         command=str(person.program),
-        args=["exec", name, "--", "cspace", "context-server", "--root", "/workspace"],
+        args=["exec", name, "--", *server_command],
         env=person.environment,
         cwd=person.repo,
     )
