@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Annotated
@@ -61,6 +62,8 @@ def _start(
 
 def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
+    # Collecting garbage while libraries load takes a tenth of a command's time and finds nothing.
+    gc.disable()
     prepare_output()
     try:
         os.environ.update(become_invoking_user(os.environ))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import os
 import socket
@@ -36,6 +37,7 @@ def context_server(
     # mcp costs half a second, which no other command should pay.
     from cspace.mcp import context_server as server  # noqa: PLC0415
 
+    gc.enable()  # off for short commands
     server.build(store, version=_version()).run("stdio")
 
 

@@ -31,6 +31,8 @@ from cspace.errors import CommandFailed, EngineUnavailable
 from cspace.files import Owner
 
 API_TIMEOUT_SECONDS = 60
+# That of Engine 25, the oldest that we need; asking which is the newest is one more call.
+API_VERSION = "1.44"
 STOP_TIMEOUT_SECONDS = 10
 # After the cause BuildKit repeats the whole instruction, twice.
 BUILD_TAIL_LINES = 30
@@ -53,7 +55,10 @@ class DockerEngine:
         with _translated():
             try:
                 return docker.APIClient(
-                    **_endpoint(), version="auto", timeout=API_TIMEOUT_SECONDS, use_ssh_client=True
+                    **_endpoint(),
+                    version=API_VERSION,
+                    timeout=API_TIMEOUT_SECONDS,
+                    use_ssh_client=True,
                 )
             except ValueError as error:
                 raise DockerException(f"its address is not one: {error}") from error
