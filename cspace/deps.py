@@ -59,22 +59,33 @@ class Deps:
 
         return DockerEngine()
 
-    def load_settings(self, flags: Mapping[str, object] | None = None) -> Loaded:
+    def load_settings(self) -> Loaded:
+        """Read the settings in force here; outside of any project the user's own."""
+        return self._settings(self._root())
+
+    def _root(self) -> Path | None:
+        try:
+            return self.project.root
+        except UsageError:
+            return None
+
+    def _settings(self, root: Path | None, flags: Mapping[str, object] | None = None) -> Loaded:
         from cspace.settings.load import load_settings  # noqa: PLC0415  90 ms of pydantic
 
-        try:
-            root = self.project.root
-        except UsageError:  # outside of any project the user's own settings hold
-            root = None
         return load_settings(root, home=self.home, environ=self.environ, flags=flags)
 
-    def host(self, flags: Mapping[str, object] | None = None) -> Host:
-        """Join the project with its settings, image, secrets and engine."""
+    def host(self, flags: Mapping[str, object] | None = None, *, teardown: bool = False) -> Host:
+        """Join the project with its settings, image, secrets and engine.
+
+        Args:
+            teardown: nothing is made, so the project's settings, broken ones too, do not matter.
+        """
         from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
         from cspace.instance.secrets import find_secrets  # noqa: PLC0415
         from cspace.lifecycle.host import Host  # noqa: PLC0415
 
-        settings = self.load_settings(flags).settings
+        root = None if teardown else self._root()
+        settings = self._settings(root, flags).settings
         owner = find_owner()
         image = plan_image(owner, base_image=settings.base_image, ca_bundle=settings.ca_bundle)
         return Host(

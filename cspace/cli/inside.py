@@ -13,7 +13,7 @@ from cspace import proc
 from cspace.cli import render
 from cspace.cli.options import AsJson, Name, complete_name
 from cspace.deps import Deps
-from cspace.errors import CommandFailed, Conflict, NotFound
+from cspace.errors import CommandFailed, Conflict, NotFound, UsageError
 
 if TYPE_CHECKING:  # 30 ms of modules that `cspace --help` has no use for
     from cspace.engine.model import Container, Port
@@ -105,7 +105,12 @@ def attach(
 
     Examples: cspace attach mercury · cspace attach mercury -- --continue
     """
-    _enter(context.obj, name, ["claude", *_without_dashes(arguments or [])])
+    words = _without_dashes(arguments or [])
+    if not words and not on_terminal():
+        raise UsageError(
+            "attach needs a terminal", hint=f'cspace attach {name} -- --print "What is this?"'
+        )
+    _enter(context.obj, name, ["claude", *words])
 
 
 def logs(

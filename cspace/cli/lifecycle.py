@@ -90,7 +90,7 @@ def stop(
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
 
-    host = context.obj.host()
+    host = context.obj.host(teardown=True)
     _show_batch(
         _choose(context.obj, names, every=every),
         lambda name: core.stop(host, name),
@@ -121,7 +121,7 @@ def down(
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
 
-    host = context.obj.host()
+    host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())
     wanted = _choose(context.obj, [*(names or ()), *lost], every=every)
     if dry_run:

@@ -232,10 +232,25 @@ def _translated() -> Iterator[None]:
     except APIError as error:
         raise CommandFailed(f"Docker said no: {error.explanation or error}") from error
     except (DockerException, RequestException, OSError) as error:
-        raise EngineUnavailable(
-            f"Docker does not answer: {error}",
-            hint="start it (systemctl start docker), or check DOCKER_HOST and docker context ls",
-        ) from error
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: BaseException) -> EngineUnavailable:
+    """Say what the operating system said; the library wraps it several times."""
+    reason: BaseException | None = error
+    while reason is not None and not (isinstance(reason, OSError) and reason.strerror):
+        inner = next((part for part in reason.args if isinstance(part, BaseException)), None)
+        reason = inner or reason.__cause__ or reason.__context__
+    if isinstance(reason, PermissionError):
+        return EngineUnavailable(
+            f"Docker does not answer: {reason.strerror}",
+            hint="sudo usermod -aG docker $USER, then log in again; members can become root",
+        )
+    said = reason.strerror if isinstance(reason, OSError) else error
+    return EngineUnavailable(
+        f"Docker does not answer: {said}",
+        hint="start it (systemctl start docker), or check DOCKER_HOST and docker context ls",
+    )
 
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:

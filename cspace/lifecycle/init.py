@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -36,7 +37,7 @@ def init_project(root: Path, owner: Owner) -> Initialised:
     registered = _with_server(root / ".mcp.json")
     changed = [".mcp.json"] if registered is not None else []
     if registered is not None:
-        files.write_atomic(root / ".mcp.json", registered, owner=owner)
+        _write(root / ".mcp.json", registered, owner)
     with contextlib.suppress(FileExistsError):
         files.publish(root / ".cspace.json", "{}\n", owner=owner)
         changed.append(".cspace.json")
@@ -97,5 +98,15 @@ def _ignore(path: Path, owner: Owner) -> list[str]:
     if not missing:
         return []
     gap = "\n" if text and not text.endswith("\n") else ""
-    files.write_atomic(path, text + gap + "".join(f"{line}\n" for line in missing), owner=owner)
+    _write(path, text + gap + "".join(f"{line}\n" for line in missing), owner)
     return [path.name]
+
+
+def _write(path: Path, text: str, owner: Owner) -> None:
+    """Write a person's file: one that is there keeps its owner and mode."""
+    if not path.exists():
+        files.write_atomic(path, text, owner=owner)
+        return
+    found = path.stat()
+    kept = Owner(found.st_uid, found.st_gid)
+    files.write_atomic(path, text, mode=stat.S_IMODE(found.st_mode), owner=kept)

@@ -15,6 +15,7 @@ from cspace.instance import labels
 from cspace.instance.names import check_name, next_name
 from cspace.instance.observe import Observed, Status, get_instance, list_instances
 from cspace.instance.plan import Action, Step, plan_up
+from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 
@@ -97,8 +98,11 @@ def _make_state(host: Host, name: str) -> None:
 
 
 def plan(host: Host, name: str, wish: Wish) -> Planned:
-    """Plan an `up` without doing any of it."""
-    return Planned(name, _plan(host, host.observe(check_name(name)), wish))
+    """Plan an `up` without doing any of it; what it would refuse at once is refused here too."""
+    planned = _plan(host, host.observe(check_name(name)), wish)
+    if any(step.action is Action.WORKSPACE for step in planned):
+        plan_start(host.project, name, wish.branch)
+    return Planned(name, planned)
 
 
 def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:

@@ -23,7 +23,8 @@ def translate(source: str, error: ValidationError) -> UsageError:
     first = error.errors(include_url=False)[0]
     path = tuple(str(part) for part in first["loc"] if part != _KEY)
     if first["type"] == "json_invalid":
-        return UsageError(f"{source} is not valid JSON: {first['ctx']['error']}")
+        wrong = f"{source} is not valid JSON: {first['ctx']['error']}"
+        return UsageError(wrong, hint="repair it; cspace config schema says what it may hold")
     if first["type"] == "extra_forbidden":
         return unknown_key(source, dotted(path), (dotted(key) for key, _ in iter_keys()))
     if first["type"] == "cspace_refused":

@@ -110,3 +110,18 @@ def test_an_encoding_without_the_letter_costs_only_the_letter(
     answer = cspace("config", "show", cwd=repo)
     assert answer.returncode == 0, answer.stderr
     assert '"\\xfc"' in answer.stdout
+
+
+def test_a_broken_settings_file_does_not_keep_anybody_from_stopping(repo: Path) -> None:
+    (repo / ".cspace.json").write_text('{"prots": 1}', encoding="utf-8")
+    assert cspace("up", "mercury", cwd=repo).returncode == 2
+    for words in (("stop", "mercury"), ("down", "mercury")):
+        answer = cspace(*words, cwd=repo)
+        assert "prots" not in answer.stderr
+        assert answer.returncode in (3, 6)  # no such instance, or no engine here
+
+
+def test_attaching_without_a_terminal_says_what_to_do(repo: Path) -> None:
+    answer = cspace("attach", "mercury", cwd=repo)
+    assert answer.returncode == 2
+    assert "hint: cspace attach mercury -- --print" in answer.stderr

@@ -69,6 +69,21 @@ def test_an_mcp_file_of_another_shape_is_named_and_nothing_is_changed(
     assert tree(repo) == before
 
 
+def test_a_file_that_is_there_keeps_its_owner_and_mode(repo: Path) -> None:
+    for name in (".gitignore", ".mcp.json"):
+        (repo / name).write_text("{}" if name == ".mcp.json" else "build\n", encoding="utf-8")
+        (repo / name).chmod(0o600)
+    before = {name: (repo / name).stat() for name in (".gitignore", ".mcp.json")}
+    assert set(init_project(repo, Owner(70000, 70000)).changed) >= before.keys()
+    for name, found in before.items():
+        after = (repo / name).stat()
+        assert (after.st_uid, after.st_gid, after.st_mode) == (
+            found.st_uid,
+            found.st_gid,
+            found.st_mode,
+        )
+
+
 def test_lines_are_added_to_a_gitignore_without_a_final_newline(repo: Path) -> None:
     (repo / ".gitignore").write_text("build", encoding="utf-8")
     init_project(repo, OWNER)
