@@ -103,14 +103,11 @@ class Deps:
 
     def _inherited(self) -> dict[str, str]:
         """Collect what instances take over from the host: proxies, and who commits."""
-        from cspace.instance.image import PROXY_VARIABLES  # noqa: PLC0415
+        from cspace.instance.image import proxy_arguments  # noqa: PLC0415
 
         # A proxy with a password in its URL would show in docker inspect.
-        taken = {
-            key: value
-            for key, value in self.environ.items()
-            if key.upper() in PROXY_VARIABLES and "@" not in value
-        }
+        proxies = proxy_arguments(self.environ)
+        taken = {key: value for key, value in proxies.items() if "@" not in value}
         for variable, key in (("CSPACE_GIT_NAME", "user.name"), ("CSPACE_GIT_EMAIL", "user.email")):
             value = git.config_value(self.project.worktree, key)
             if value:

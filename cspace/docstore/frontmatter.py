@@ -68,9 +68,6 @@ class FrontMatter:
         return ()
 
 
-EMPTY = FrontMatter(start=0, end=0, body=0, source="", values={})
-
-
 def parse_front_matter(document: bytes) -> FrontMatter:
     """Read a document's header; a document without one has an empty one.
 

@@ -102,11 +102,11 @@ def build_wheel() -> bytes:
     content = dict(_tree(assets.package_directory(), "cspace/"))
     for name in assets.CHECKOUT:
         content |= _tree(assets.directory(name), f"cspace/_assets/{name}/")
-    for name in ("METADATA", "entry_points.txt"):
-        content[f"{information}/{name}"] = (distribution.read_text(name) or "").encode()
     # Without the description, which is the README: its wording makes no other image.
-    headers, _, _ = content[f"{information}/METADATA"].partition(b"\n\n")
-    content[f"{information}/METADATA"] = headers + b"\n"
+    headers, _, _ = (distribution.read_text("METADATA") or "").partition("\n\n")
+    content[f"{information}/METADATA"] = f"{headers}\n".encode()
+    entry_points = distribution.read_text("entry_points.txt") or ""
+    content[f"{information}/entry_points.txt"] = entry_points.encode()
     content[f"{information}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: cspace\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )

@@ -115,13 +115,10 @@ def runs_elsewhere(host: Host, observed: Observed) -> bool:
     return record.engine != host.engine.identify()
 
 
-def adopt_engine(host: Host, observed: Observed) -> bool:
-    """Note that this engine runs the instance from now on; tell whether another one did."""
-    if observed.record is None or not runs_elsewhere(host, observed):
-        return False
-    adopted = replace(observed.record, engine=host.engine.identify(), restoring=None)
-    save_record(host.paths(observed.name).record, adopted, host.owner)
-    return True
+def adopt_engine(host: Host, name: str, record: Record) -> None:
+    """Note that this engine runs the instance from now on."""
+    adopted = replace(record, engine=host.engine.identify())
+    save_record(host.paths(name).record, adopted, host.owner)
 
 
 def find_image(host: Host, observed: Observed) -> str | None:

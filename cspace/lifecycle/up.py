@@ -122,18 +122,22 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         CspaceError: a step failed; what stands then is taken up by the next `up`.
     """
     started = time.monotonic()
+    check_name(name)
     if not wish.existing:
-        _claim(host, check_name(name))
-    with host.locked(check_name(name)), _forgotten_if_empty(host, name):
+        _claim(host, name)
+    with host.locked(name), _forgotten_if_empty(host, name):
         before = host.observe(name)
+        moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
         for step in planned:
             with host.phase(name, step.action, step.cause):
                 _apply(host, name, step, wish)
         if not planned:
             steps.rotate_secrets(host, name)
-        moved = steps.adopt_engine(host, before)
         observed = host.observe(name)
+        if moved and observed.record is not None:
+            # The record as it is now: a workspace that was made anew has a new one.
+            steps.adopt_engine(host, name, observed.record)
     if observed.container is None or observed.record is None:
         raise CspaceError(f"{name} vanished while it was brought up", hint=f"cspace up {name}")
     notices: tuple[str, ...] = (MOVED,) if moved else ()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cspace import proc
+from cspace import git, proc
 from cspace.deps import Deps
 from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import ignore
@@ -125,6 +125,20 @@ def test_work_that_another_engine_may_still_write_to_is_not_archived(
     assert mercury.workspace.is_dir()
     assert up(host, NAME, Wish()).notices == (MOVED,)
     assert down(host, NAME).archive is not None
+
+
+def test_a_workspace_made_anew_on_another_engine_keeps_its_new_base(
+    host: Host, mercury: Ready, repo: Path
+) -> None:
+    host.engine.remove_all(labels.of_instance(host.project.id, NAME))
+    record = load_record(host.paths(NAME).record)
+    save_record(host.paths(NAME).record, replace(record, engine="another"), host.owner)
+    shutil.rmtree(mercury.workspace)
+    git.git(repo, "commit", "--quiet", "--allow-empty", "--message", "Later")
+    up(host, NAME, Wish())
+    made = load_record(host.paths(NAME).record)
+    assert made.base == git.resolve(repo, "HEAD") != record.base
+    assert made.engine == host.engine.identify()
 
 
 def test_starting_what_has_gone_makes_nothing_new(host: Host, mercury: Ready) -> None:
