@@ -59,9 +59,11 @@ class Deps:
 
         return DockerEngine()
 
-    def load_settings(self) -> Loaded:
+    def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""
-        return self._settings(self._root())
+        from cspace.settings.load import survey_settings  # noqa: PLC0415  90 ms of pydantic
+
+        return survey_settings(self._root(), home=self.home, environ=self.environ)
 
     def _root(self) -> Path | None:
         try:
@@ -70,7 +72,7 @@ class Deps:
             return None
 
     def _settings(self, root: Path | None, flags: Mapping[str, object] | None = None) -> Loaded:
-        from cspace.settings.load import load_settings  # noqa: PLC0415  90 ms of pydantic
+        from cspace.settings.load import load_settings  # noqa: PLC0415  see above
 
         return load_settings(root, home=self.home, environ=self.environ, flags=flags)
 

@@ -23,8 +23,8 @@ from cspace.context.records import Origin
 from cspace.context.store import ContextStore
 from cspace.mcp import context_server
 from cspace.settings.layers import PREFIX
-from cspace.settings.load import USER_ONLY, settings_schema
-from cspace.settings.model import iter_keys
+from cspace.settings.load import settings_schema
+from cspace.settings.model import SetBy, Widens, iter_keys, iter_rules
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 HEAD = (
@@ -61,8 +61,8 @@ def settings_page() -> Page:
         " replaced. `cspace config show` says where each value comes from, and `cspace config"
         " schema` prints the JSON Schema of a settings file."
     )
-    leaves = [(path, words) for path, words in iter_keys() if words != "an object"]
-    for path, words in leaves:
+    expected = dict(iter_keys())
+    for path, rule in iter_rules():
         described = _property(schema, path)
         yield f"## {'.'.join(path)}"
         yield described["description"]
@@ -70,15 +70,16 @@ def settings_page() -> Page:
             ("takes", "default", "variable", "set by"),
             [
                 (
-                    words,
+                    expected[path],
                     _code(json.dumps(described.get("default", {}))),
                     _code(f"{PREFIX}{'__'.join(path).upper()}"),
-                    "the user only" if path[0] in USER_ONLY else "user and project",
+                    _set_by(rule),
                 )
             ],
         )
     yield (
         "A project may lower the `limits` that the user's own settings give, and never raise them."
+        " What needs `cspace trust` is not in force before."
     )
     yield (
         "A variable's value is text where the key takes text, and JSON everywhere else:"
@@ -193,6 +194,10 @@ def _spelled(parameter: Any) -> str:
 
 def _default(parameter: Any) -> str:
     return "" if parameter.default in (None, False) else _code(str(parameter.default))
+
+
+def _set_by(rule: SetBy | Widens) -> str:
+    return "user; a project after `cspace trust`" if isinstance(rule, Widens) else rule.value
 
 
 def _property(schema: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:

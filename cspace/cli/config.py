@@ -15,16 +15,27 @@ app = typer.Typer(help="Show settings and where they come from.", no_args_is_hel
 
 @app.command()
 def show(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Show every setting in force here, with its value and its source."""
-    from cspace.settings.load import list_entries  # noqa: PLC0415  heavy: pydantic
+    """Show every setting in force here, with its value and its source.
+
+    What a project's files set and is not trusted is not in force: it comes last, and says so.
+    """
+    from cspace.settings.load import list_entries, list_untrusted  # noqa: PLC0415  pydantic
 
     deps: Deps = context.obj
-    entries = list_entries(deps.load_settings())
+    loaded = deps.survey_settings()
+    entries, untrusted = list_entries(loaded), list_untrusted(loaded)
     if as_json:
-        render.show_json(settings=entries)
+        render.show_json(settings=entries, untrusted=untrusted)
         return
-    rows = [(one.key, json.dumps(one.value, ensure_ascii=False), one.source) for one in entries]
+    rows = [(one.key, _dump(one.value), one.source) for one in entries]
+    rows += [(one.key, _dump(one.value), f"not in force: {one.source}") for one in untrusted]
     render.show_table(("KEY", "VALUE", "SOURCE"), rows)
+    if untrusted:
+        render.note("what is not in force widens access; to look at it and allow it: cspace trust")
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 @app.command()

@@ -38,12 +38,10 @@ class Layer:
 
     Attributes:
         source: the file's path, the variable's name, or `--set <key>`.
-        of_project: it lies in the repository, which may be somebody else's.
     """
 
     source: str
     values: Mapping[str, Any]
-    of_project: bool = False
 
 
 def read_user_file(path: Path) -> Iterator[Layer]:
@@ -57,8 +55,13 @@ def read_user_file(path: Path) -> Iterator[Layer]:
     yield Layer(str(path), _parse(str(path), _read(descriptor, path)))
 
 
-def read_project_file(root: Path, name: str) -> Iterator[Layer]:
-    """Read a file of the project, where it exists; a link could lead to any file of the user."""
+def read_project_files(root: Path) -> Iterator[Layer]:
+    """Read the files of the project that exist; a link could lead to any file of the user."""
+    for name in PROJECT_FILES:
+        yield from _read_project_file(root, name)
+
+
+def _read_project_file(root: Path, name: str) -> Iterator[Layer]:
     path = root / name
     try:
         descriptor = files.open_beneath(root, PurePosixPath(name))
@@ -69,7 +72,7 @@ def read_project_file(root: Path, name: str) -> Iterator[Layer]:
         raise UsageError(f"{path}: can not be read: {reason}") from error
     except CspaceError as error:
         raise UsageError(str(error)) from error
-    yield Layer(str(path), _parse(str(path), _read(descriptor, path)), of_project=True)
+    yield Layer(str(path), _parse(str(path), _read(descriptor, path)))
 
 
 def read_environment(environ: Mapping[str, str]) -> Iterator[Layer]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from cspace import paths
 from cspace.errors import UsageError
-from cspace.settings import layers
+from cspace.settings import layers, trust
 from cspace.settings.layers import Layer
-from cspace.settings.model import Limits, Settings, parse_memory
+from cspace.settings.model import Limits, SetBy, Settings, iter_rules, parse_memory
+from cspace.settings.trust import Request
 
 DEFAULT = "default"
 USER_FILE = "config.json"
-
-# They read files of the host or choose what everything else is built on.
-USER_ONLY = ("ca_bundle", "base_image")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +26,12 @@ class Loaded:
     Attributes:
         sources: dotted key -> "default", a file's path, a variable's name or `--set <key>`. Lists
             are one key; objects are one key for each of their members.
+        untrusted: what files of the project ask for, and do not get before `cspace trust`.
     """
 
     settings: Settings
     sources: Mapping[str, str]
+    untrusted: tuple[Request, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,27 @@ def load_settings(
     environ: Mapping[str, str],
     flags: Mapping[str, object] | None = None,
 ) -> Loaded:
-    """Read all sources anew; nothing is cached and nothing is written.
+    """Read the settings that something is made with.
+
+    Args and errors are those of `survey_settings`.
+
+    Raises:
+        UsageError: a file of the project widens access, and is not trusted.
+    """
+    loaded = survey_settings(root, home=home, environ=environ, flags=flags)
+    if loaded.untrusted:
+        raise trust.refusal(loaded.untrusted)
+    return loaded
+
+
+def survey_settings(
+    root: Path | None,
+    *,
+    home: Path,
+    environ: Mapping[str, str],
+    flags: Mapping[str, object] | None = None,
+) -> Loaded:
+    """Read all sources anew, without what is not trusted; nothing is cached, nothing is written.
 
     Args:
         root: the project's root; None outside of any project.
@@ -61,18 +81,15 @@ def load_settings(
         UsageError: a source can not be read, has an unknown key or a wrong value, or is a project's
             and sets what only the user may.
     """
-    user_file = paths.user_directory(home) / USER_FILE
+    user = paths.user_directory(home)
+    user_file = user / USER_FILE
     own = [*layers.read_certificates(environ), *layers.read_user_file(user_file)]
-    project = [
-        layer
-        for name in layers.PROJECT_FILES
-        for layer in (layers.read_project_file(root, name) if root is not None else ())
-    ]
+    project, untrusted = _read_project(root, user) if root is not None else ([], ())
     last = [*layers.read_environment(environ), *layers.read_flags(flags or {})]
     loaded = _merge(chain(own, project, last))
     _refuse_what_only_the_user_sets(project, user_file)
     _refuse_wider_limits(loaded, project, _merge(chain(own, last)).settings.limits, user_file)
-    return loaded
+    return replace(loaded, untrusted=untrusted)
 
 
 def list_entries(loaded: Loaded) -> tuple[Entry, ...]:
@@ -81,10 +98,31 @@ def list_entries(loaded: Loaded) -> tuple[Entry, ...]:
     return tuple(Entry(key, values[key], loaded.sources[key]) for key in sorted(values))
 
 
+def list_untrusted(loaded: Loaded) -> tuple[Entry, ...]:
+    """List what files of the project set and is not in force, in their order."""
+    return tuple(
+        Entry(ask.key, ask.value, request.path)
+        for request in loaded.untrusted
+        for ask in request.asks
+    )
+
+
 def settings_schema() -> dict[str, Any]:
     """Return the JSON Schema of a settings file."""
     schema = Settings.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _read_project(root: Path, user: Path) -> tuple[list[Layer], tuple[Request, ...]]:
+    """Read the project's layers without what they may not set, and what that is."""
+    project = list(layers.read_project_files(root))
+    requests = trust.find_requests(user, root, project)
+    untrusted = {request.path: request for request in requests if not request.trusted}
+    kept = [
+        trust.without(layer, untrusted[layer.source]) if layer.source in untrusted else layer
+        for layer in project
+    ]
+    return kept, tuple(untrusted.values())
 
 
 def _merge(sources: Iterable[Layer]) -> Loaded:
@@ -115,9 +153,10 @@ def _leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def _refuse_what_only_the_user_sets(project: Iterable[Layer], user_file: Path) -> None:
+    keys = [".".join(path) for path, rule in iter_rules() if rule is SetBy.USER]
     for layer in project:
-        for key in USER_ONLY:
-            if key in layer.values:
+        for key, _ in _leaves(layer.values):
+            if key in keys:
                 raise UsageError(
                     f"{layer.source}: {key} is the user's to set, not a project's",
                     hint=f"put it into {user_file}",

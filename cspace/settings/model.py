@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 # Whole words, so that MAX_OUTPUT_TOKENS and TOKENIZERS_PARALLELISM stay usable.
@@ -24,6 +26,27 @@ class Expected:
     """What a key takes, in words for a person whose value was something else."""
 
     words: str
+
+
+class SetBy(StrEnum):
+    """Who may set a key. A project's files may be somebody else's."""
+
+    ANYBODY = "user and project"
+    # More than the user's own settings give is an error.
+    PROJECT_LOWERS = "user; a project may only lower it"
+    # Such a key reads files of the host, or chooses what everything else is built on.
+    USER = "the user only"
+
+
+@dataclass(frozen=True, slots=True)
+class Widens:
+    """In place of SetBy: the user sets the key freely, a project only once it is trusted.
+
+    Attributes:
+        allows: what a project gains by the key, for the person who decides.
+    """
+
+    allows: str
 
 
 def _not_a_secret(name: str) -> str:
@@ -71,6 +94,7 @@ class Limits(_Group):
         float | None,
         Field(gt=0, description="Processors, fractions too. Null sets no limit."),
         Expected("a number above 0, or null"),
+        SetBy.PROJECT_LOWERS,
     ] = None
     memory: Annotated[
         str | None,
@@ -79,11 +103,13 @@ class Limits(_Group):
             description="Memory with its unit: b, k, m or g. Null sets no limit.",
         ),
         Expected('a size like "4g", or null'),
+        SetBy.PROJECT_LOWERS,
     ] = None
     pids: Annotated[
         int | None,
         Field(ge=1, description="Processes and threads. Null sets no limit."),
         Expected("a whole number above 0, or null"),
+        SetBy.PROJECT_LOWERS,
     ] = 4096
 
 
@@ -95,6 +121,7 @@ class Firewall(_Group):
         AfterValidator(_no_firewall_yet),
         Field(description="Let instances reach allowed names only; not available yet."),
         Expected("false"),
+        Widens("lets instances reach every name and address"),
     ] = False
 
 
@@ -105,16 +132,19 @@ class Settings(_Group):
         tuple[Port, ...],
         Field(description="Container ports to publish on 127.0.0.1; the kernel picks the host's."),
         Expected("a list of whole numbers from 1 to 65535"),
+        Widens("publishes these ports of instances on this machine, at 127.0.0.1"),
     ] = ()
     env: Annotated[
         Mapping[VariableName, Text],
         Field(description="Variables of the instance. Secrets go into ~/.cspace/secrets instead."),
         Expected("an object of variable names with texts"),
+        Widens("sets variables in instances: they can run code, and send your logins elsewhere"),
     ] = Field(default_factory=dict)
     post_create: Annotated[
         Text,
         Field(description="A shell command to run in a new instance before it counts as ready."),
         Expected("a text"),
+        Widens("runs this command in every new instance, where your logins can be read"),
     ] = ""
     limits: Annotated[Limits, Expected("an object")] = Limits()
     firewall: Annotated[Firewall, Expected("an object")] = Firewall()
@@ -126,6 +156,7 @@ class Settings(_Group):
             " SSL_CERT_FILE, else the system's. Only the user sets it, never a project's files."
         ),
         Expected("the absolute path of a PEM file, or null"),
+        SetBy.USER,
     ] = None
     base_image: Annotated[
         str,
@@ -135,21 +166,39 @@ class Settings(_Group):
             " Only the user sets it, never a project's files.",
         ),
         Expected("an image's name"),
+        SetBy.USER,
     ] = "debian:bookworm-slim"
     ready_timeout: Annotated[
         int,
         Field(ge=1, description="Seconds until a new instance must be ready."),
         Expected("a whole number of seconds above 0"),
+        SetBy.ANYBODY,
     ] = 300
 
 
-def iter_keys(model: type[BaseModel] = Settings) -> Iterator[tuple[tuple[str, ...], str]]:
+def iter_keys() -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield every key, groups too, with what it takes in words."""
+    for path, field in _iter_fields(Settings):
+        yield path, next(mark.words for mark in field.metadata if isinstance(mark, Expected))
+
+
+def iter_rules() -> Iterator[tuple[tuple[str, ...], SetBy | Widens]]:
+    """Yield every key but groups with who may set it."""
+    for path, field in _iter_fields(Settings):
+        if not _is_group(field):
+            yield path, next(mark for mark in field.metadata if isinstance(mark, SetBy | Widens))
+
+
+def _iter_fields(model: type[BaseModel]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
     for name, field in model.model_fields.items():
-        words = next(item.words for item in field.metadata if isinstance(item, Expected))
-        yield (name,), words
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from (((name, *path), inner) for path, inner in iter_keys(field.annotation))
+        yield (name,), field
+        if _is_group(field):
+            below = cast("type[BaseModel]", field.annotation)
+            yield from (((name, *path), inner) for path, inner in _iter_fields(below))
+
+
+def _is_group(field: FieldInfo) -> bool:
+    return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 
 
 def parse_memory(text: str) -> int:

@@ -22,13 +22,27 @@ def config(*words: str, cwd: Path, **environ: str) -> str:
 
 
 def test_show_names_the_source_of_every_value(repo: Path) -> None:
-    (repo / ".cspace.json").write_text('{"ports": [3000]}', encoding="utf-8")
+    (repo / ".cspace.json").write_text('{"ready_timeout": 9}', encoding="utf-8")
     shown = config("show", cwd=repo, CSPACE_LIMITS__CPUS="2")
     rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines()}
     assert rows["KEY"] == ["VALUE", "SOURCE"]
-    assert rows["ports"] == ["[3000]", str(repo / ".cspace.json")]
+    assert rows["ready_timeout"] == ["9", str(repo / ".cspace.json")]
     assert rows["limits.cpus"] == ["2.0", "CSPACE_LIMITS__CPUS"]
-    assert rows["ready_timeout"] == ["300", "default"]
+    assert rows["ports"] == ["[]", "default"]
+
+
+def test_show_tells_what_is_not_trusted_from_what_is_in_force(repo: Path) -> None:
+    file = repo / ".cspace.json"
+    file.write_text('{"ports": [3000], "firewall": {"enabled": false}}', encoding="utf-8")
+    lines = [line.split(maxsplit=2) for line in config("show", cwd=repo).splitlines()]
+    assert ["ports", "[]", "default"] in lines
+    assert lines[-2:] == [
+        ["ports", "[3000]", f"not in force: {file}"],
+        ["firewall.enabled", "false", f"not in force: {file}"],
+    ]
+    document = json.loads(config("show", "--json", cwd=repo))
+    assert {"key": "ports", "value": [], "source": "default"} in document["settings"]
+    assert {"key": "ports", "value": [3000], "source": str(file)} in document["untrusted"]
 
 
 def test_show_as_json_keeps_its_contract(repo: Path, home: Path) -> None:
@@ -36,7 +50,7 @@ def test_show_as_json_keeps_its_contract(repo: Path, home: Path) -> None:
     (home / ".cspace/config.json").write_text('{"env": {"A": "1"}}', encoding="utf-8")
     document = json.loads(config("show", "--json", cwd=repo))
     assert document["schema_version"] == 1
-    assert set(document) == {"schema_version", "settings"}
+    assert set(document) == {"schema_version", "settings", "untrusted"}
     assert all(set(entry) == {"key", "value", "source"} for entry in document["settings"])
     from_home = {"key": "env.A", "value": "1", "source": str(home / ".cspace/config.json")}
     assert from_home in document["settings"]

@@ -112,8 +112,9 @@ def test_a_taken_name_with_another_branch(person: Person) -> None:
         ("{", ("not valid JSON",)),
         ('{"firewall": {"enabled": true}}', ("firewall.enabled", "not available")),
         ('{"env": {"GH_TOKEN": "x"}}', ("env.GH_TOKEN", "looks like a secret")),
+        ('{"post_create": "make"}', ("widens access (post_create)", "not trusted")),
     ],
-    ids=["wrong type", "out of range", "unknown key", "no JSON", "firewall", "secret"],
+    ids=["wrong type", "out of range", "unknown key", "no JSON", "firewall", "secret", "untrusted"],
 )
 def test_settings_that_are_wrong_name_file_and_key(
     person: Person, text: str, named: tuple[str, ...]
@@ -171,12 +172,14 @@ def test_a_post_create_that_fails_shows_its_phase_and_output_and_can_be_repaired
     person: Person,
 ) -> None:
     person.write(".cspace.json", json.dumps({"post_create": "echo the reason >&2; exit 3"}))
+    person.cspace("trust", "--yes")
     answer = person.cspace("up", "mercury", ok=5)
     assert "mercury did not become ready in phase post-create" in answer.err
     assert "the reason" in answer.err
     assert "hint: cspace logs mercury" in answer.err
     person.cspace("up", "mercury", ok=5)
     person.write(".cspace.json", json.dumps({"post_create": "echo repaired >/tmp/how"}))
+    person.cspace("trust", "--yes")
     person.cspace("up", "mercury", "--recreate")
     assert person.inside("mercury", "cat", "/tmp/how") == "repaired\n"
 

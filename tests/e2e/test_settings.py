@@ -29,6 +29,7 @@ def person(new: NewPerson) -> Iterator[Person]:
     """Return somebody whose mercury was made with every setting set."""
     with new() as one:
         one.commit(".cspace.json", json.dumps(SETTINGS))
+        one.cspace("trust", "--yes")
         one.cspace("up", "mercury")
         yield one
 

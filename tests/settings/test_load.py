@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from cspace.errors import UsageError
 from cspace.settings.load import Entry, Loaded, list_entries, load_settings, settings_schema
 from cspace.settings.model import Limits, Settings, iter_keys
+from cspace.settings.trust import approve, list_requests
 
 
 def write_json(path: Path, value: object) -> Path:
@@ -40,6 +41,10 @@ class Place:
 
     def local(self, **values: object) -> Path:
         return write_json(self.root / ".cspace.local.json", values)
+
+    def trust(self) -> None:
+        user = self.home / ".cspace"
+        approve(user, self.root, list_requests(user, self.root))
 
     def load(
         self, environ: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
@@ -107,6 +112,7 @@ def test_the_last_source_that_sets_a_key_decides(
 def test_objects_merge_and_every_member_keeps_its_own_source(place: Place) -> None:
     user = place.user(limits={"cpus": 4, "memory": "8g"}, env={"A": "user", "B": "user"})
     project = place.project(limits={"cpus": 2}, env={"B": "project"})
+    place.trust()
     loaded = place.load()
     assert loaded.settings.limits == Limits(cpus=2, memory="8g", pids=4096)
     assert loaded.settings.env == {"A": "user", "B": "project"}
@@ -118,6 +124,7 @@ def test_objects_merge_and_every_member_keeps_its_own_source(place: Place) -> No
 def test_lists_replace_each_other_whole(place: Place) -> None:
     place.user(ports=[3000, 3001])
     place.project(ports=[8080])
+    place.trust()
     assert place.load().settings.ports == (8080,)
 
 
