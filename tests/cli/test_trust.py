@@ -89,7 +89,7 @@ def test_yes_allows_it_and_a_second_run_says_that_nothing_is_left(
 def test_settings_that_ask_for_nothing_need_nothing(repo: Path, store: Path) -> None:
     (repo / ".cspace.json").write_text('{"ready_timeout": 9}', encoding="utf-8")
     for words in ((), ("--yes",)):
-        assert trust(repo, *words).text == "nothing to do: nothing waits for trust\n"
+        assert trust(repo, *words).text == "nothing to do: nothing waits for trust"
     assert not store.parent.exists()
 
 
