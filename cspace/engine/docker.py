@@ -38,6 +38,8 @@ STOP_TIMEOUT_SECONDS = 10
 BUILD_TAIL_LINES = 30
 # `docker compose up --wait` looks every half second, which is as long as a start takes.
 POLL_SECONDS = 0.05
+# git starts a thread for each processor.
+TASK_PIDS = 1024
 _DOCKER_FAILED = 125
 _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, State.RUNNING)
 # What `docker compose run` puts on a container that a person started beside the service's own.
@@ -159,6 +161,8 @@ class DockerEngine:
         self.ping()
         words = ["docker", "run", "--rm", "--init", "--network=none", "--pull=never"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
+        # What it reads may be made to exhaust it: then it fails, and not the host.
+        words += [f"--pids-limit={TASK_PIDS}", "--oom-score-adj=1000"]
         words += [f"--user={user.uid}:{user.gid}", *(f"--mount={_mount(each)}" for each in mounts)]
         words += [f"--label={key}={value}" for key, value in labels.items()]
         # From 125 on it is Docker that speaks, not the program.

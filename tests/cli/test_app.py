@@ -20,6 +20,12 @@ def cspace(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+WRITES_NOTHING = """
+import resource
+from cspace.cli.app import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+main()
+"""
 INSTANCE = ("up", "start", "stop", "down", "restore", "status", "ports")
 COMMANDS = (*INSTANCE, "init", "list", "exec", "shell", "attach", "logs", "context-server")
 
@@ -95,10 +101,10 @@ def test_an_address_of_docker_that_is_none_is_exit_6(
 
 
 def test_what_the_system_refuses_is_no_bug(repo: Path) -> None:
-    (repo / ".mcp.json").mkdir()
-    answer = cspace("init", cwd=repo)
+    words = (sys.executable, "-c", WRITES_NOTHING, "init")
+    answer = subprocess.run(words, cwd=repo, capture_output=True, text=True, check=False)
     assert answer.returncode == 1
-    assert "Is a directory" in answer.stderr
+    assert "File too large" in answer.stderr
 
 
 def test_an_encoding_without_the_letter_costs_only_the_letter(
