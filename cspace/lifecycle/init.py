@@ -14,7 +14,7 @@ from cspace import files
 from cspace.context.skeleton import ensure_skeleton
 from cspace.errors import CspaceError, UsageError
 from cspace.files import Owner
-from cspace.paths import CONTEXT, MEMORY
+from cspace.paths import CONTEXT, CONTEXT_KINDS, MEMORY
 
 IGNORED = (".cspace.local.json",)
 SERVER = "cspace-context"
@@ -57,7 +57,8 @@ def seed(root: Path, owner: Owner) -> None:
     files.ensure_beneath(root, PurePosixPath(MEMORY), owner=owner)
     with files.pinned(root, PurePosixPath(MEMORY)) as memory, contextlib.suppress(FileExistsError):
         files.publish(memory / "MEMORY.md", b"", owner=owner)
-    files.ensure_beneath(root, PurePosixPath(CONTEXT), owner=owner)
+    for kind in CONTEXT_KINDS:
+        files.ensure_beneath(root, PurePosixPath(CONTEXT, kind), owner=owner)
     try:
         ensure_skeleton(root, owner)
     except OSError as error:
