@@ -147,7 +147,14 @@ class DockerEngine:
         words += [f"--build-arg={key}={value}" for key, value in sorted(build.arguments.items())]
         environment = os.environ | {"DOCKER_BUILDKIT": "1"}
         words.append(str(build.context))
-        proc.stream(*words, on_line=on_line, env=environment, tail_lines=BUILD_TAIL_LINES)
+        # BuildKit sends the name of the directory that we are in as a header, unescaped.
+        proc.stream(
+            *words,
+            on_line=on_line,
+            cwd=build.context,
+            env=environment,
+            tail_lines=BUILD_TAIL_LINES,
+        )
 
     def run_once(
         self,
