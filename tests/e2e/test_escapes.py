@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
 # Clear the screen, set the title, write the clipboard, a link, C1's CSI, turn the writing around.
 HOSTILE = (
-    "a\x1b[2J\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b]8;;http://x\x07\x9b31m\x7f\x08\r"
-    "\u202egpj\u2066\u200b\u2028b"
+    "a\x1b[2J\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b]8;;x:y\x07\x9b31m\x7f\x08\r"
+    "\u202egpj\u2066\u200b\u2028b\nhint: forged\rhint: forged\x85hint: forged"
 )
 # What git allows of it.
 BRANCH = "feature/\u202egpj\x9b31m\u200b"
@@ -63,6 +63,7 @@ def check(person: Person, *words: str, ok: tuple[int, ...] = (0,)) -> str:
     answer = person.run(person.program, *words, ok=ok)
     said = answer.out + answer.err
     assert unsafe(os.fsencode(said)) == set(), words
+    assert not [line for line in answer.err.split("\n") if line.startswith("hint: forged")], words
     assert unsafe(on_a_terminal(person, *words)) == set(), words
     return said
 
@@ -149,7 +150,7 @@ def test_a_settings_file_that_is_wrong_is_quoted_as_text(person: Person) -> None
 def test_a_file_name_in_an_archives_error_is_text(person: Person) -> None:
     script = 'mkdir "work$TEXT" && echo x >"work$TEXT/file" && chmod 000 "work$TEXT/file"'
     person.inside("mercury", "sh", "-c", script)
-    assert "work" in check(person, "down", "mercury", ok=(1, 5))
+    assert "worka\\x1b[2J" in check(person, "down", "mercury", ok=(1, 5))
     person.cspace("start", "mercury")
     person.inside("mercury", "sh", "-c", 'chmod 600 "work$TEXT/file"')
     check(person, "stop", "mercury")
