@@ -15,7 +15,7 @@ from cspace import git, paths
 from cspace.errors import UsageError
 from cspace.events import Report
 from cspace.owner import find_owner
-from cspace.project import Project, find_project
+from cspace.project import Project, find_project, refuse_instance
 
 if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
@@ -51,6 +51,7 @@ class Deps:
 
     @cached_property
     def project(self) -> Project:
+        refuse_instance(self.directory, self.user)
         return find_project(self.directory)
 
     @cached_property

@@ -252,22 +252,22 @@ def open_directory(
     directory = os.open(root, flags)
     for part in relative.parts:
         try:
-            if create:
-                _make_directory(part, directory, owner)
+            made = create and _make_directory(part, directory)
             child = os.open(part, flags | os.O_NOFOLLOW, dir_fd=directory)
+            if made:
+                give(child, owner)
         finally:
             os.close(directory)
         directory = child
     return directory
 
 
-def _make_directory(name: str, parent: int, owner: Owner | None) -> None:
+def _make_directory(name: str, parent: int) -> bool:
     try:
         os.mkdir(name, 0o755, dir_fd=parent)
     except FileExistsError:
-        return
-    if owner is not None and os.geteuid() == 0:
-        os.chown(name, owner.uid, owner.gid, dir_fd=parent, follow_symlinks=False)
+        return False
+    return True
 
 
 def ensure_link(

@@ -52,9 +52,14 @@ class InstancePaths:
         return self.state / "secrets"
 
 
+def instances_directory(user: Path) -> Path:
+    """Return the directory that holds what every instance of this user keeps on the host."""
+    return user / "instances"
+
+
 def project_directory(user: Path, project_id: str) -> Path:
     """Return the directory that holds the instances of one project."""
-    return user / "instances" / project_id
+    return instances_directory(user) / project_id
 
 
 def instance_paths(user: Path, project_id: str, name: str) -> InstancePaths:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cspace import git
 from cspace.errors import UsageError
+from cspace.paths import CONTEXT, MEMORY, instances_directory
 
 SLUG_LENGTH = 30
 
@@ -35,6 +36,33 @@ def project_id(root: Path) -> str:
     return f"{slug or 'project'}-{digest}"
 
 
+def refuse_instance(start: Path, user: Path) -> None:
+    """Refuse a directory in which git would meet a repository of an agent's.
+
+    Args:
+        user: `~/.cspace`.
+
+    Raises:
+        UsageError: start lies in an instance's workspace, or in what else an instance mounts.
+    """
+    if start.resolve().is_relative_to(instances_directory(user).resolve()):
+        raise UsageError(
+            f"{start} belongs to an instance, whose git configuration is its agent's: cspace runs"
+            " no git there",
+            hint="cd into the project itself; for the workspace: cspace exec NAME -- git status",
+        )
+
+
+def _beyond_shared(start: Path) -> Path:
+    """Return the directory above `.cspace` when start lies in what agents share: they may plant
+    a repository there.
+    """
+    for place in (*reversed(start.resolve().parents), start.resolve()):
+        if place.parts[-2:] in (CONTEXT.parts, MEMORY.parts):
+            return place.parent.parent
+    return start
+
+
 def find_project(start: Path) -> Project:
     """Find the project that start lies in.
 
@@ -42,7 +70,7 @@ def find_project(start: Path) -> Project:
         UsageError: start is not inside a work tree of a git repository.
         CommandFailed: git refuses to read it.
     """
-    worktree = git.find_worktree(start)
+    worktree = git.find_worktree(_beyond_shared(start))
     if worktree is None:
         raise UsageError(
             f"{start} is not inside a git repository",

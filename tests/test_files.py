@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 from cspace import files
 from cspace.errors import Conflict, CspaceError
+from cspace.files import Owner
+from tests.swapping import swapping
 
 KILLED_WRITER = """
 import os, sys
@@ -201,3 +204,100 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="No such file"):
             files.read_beneath(tmp_path, PurePosixPath("a/missing/x"))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+SWAPS = 100_000
+OURS = Owner(1000, 1000)
+Act = Callable[[Path, str], object]
+
+
+def make_beneath(root: Path, name: str) -> None:
+    files.ensure_beneath(root, PurePosixPath("a", name, "deeper"), owner=OURS)
+
+
+def make_by_path(root: Path, name: str) -> None:
+    (root / "a" / name / "deeper").mkdir(parents=True)
+
+
+def link_beneath(root: Path, name: str) -> None:
+    files.ensure_link(root, PurePosixPath("a", name), "target", owner=OURS)
+
+
+def link_by_path(root: Path, name: str) -> None:
+    (root / "a" / name).symlink_to("target")
+
+
+def publish_pinned(root: Path, name: str) -> None:
+    with files.pinned(root, PurePosixPath("a")) as pinned:
+        files.publish(pinned / name, "x", owner=OURS)
+
+
+def publish_by_path(root: Path, name: str) -> None:
+    files.publish(root / "a" / name, "x", owner=OURS)
+
+
+def open_beneath(root: Path, name: str) -> None:
+    path = PurePosixPath("a", name)
+    os.close(files.open_beneath(root, path, flags=os.O_WRONLY | os.O_CREAT))
+
+
+def open_by_path(root: Path, name: str) -> None:
+    (root / "a" / name).touch()
+
+
+def attempt(act: Act, root: Path, outside: Path) -> tuple[int, int]:
+    """Act again and again while `a` is swapped for a link to outside.
+
+    Return how many attempts there were, and how many left something outside.
+    """
+    tries = 0
+    with swapping(root / "a", outside, count=SWAPS) as swapper:
+        while swapper.poll() is None:
+            with contextlib.suppress(OSError, CspaceError):
+                act(root, str(tries))
+            tries += 1
+        assert swapper.returncode == 0
+    return tries, len(os.listdir(outside))
+
+
+@pytest.mark.parametrize(
+    ("act", "naive"),
+    [
+        (make_beneath, make_by_path),
+        (link_beneath, link_by_path),
+        (publish_pinned, publish_by_path),
+        (open_beneath, open_by_path),
+    ],
+)
+def test_a_path_component_swapped_for_a_link_hazard_nothing_is_made_outside(
+    tmp_path: Path, act: Act, naive: Act
+) -> None:
+    for number, each in enumerate((naive, act)):
+        root, outside = tmp_path / str(number) / "root", tmp_path / str(number) / "outside"
+        (root / "a").mkdir(parents=True)
+        outside.mkdir()
+        before = outside.stat()
+        tries, landed = attempt(each, root, outside)
+        assert tries > 100
+        if each is naive:
+            assert landed > 0
+        else:
+            after = outside.stat()
+            assert (landed, after.st_uid, after.st_mode) == (0, before.st_uid, before.st_mode)
+            assert after.st_mtime_ns == before.st_mtime_ns
+            assert len(os.listdir(root / "a")) > 0
+
+
+def test_a_path_component_swapped_for_a_link_hazard_nothing_outside_is_read(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for directory, text in ((root / "a", "ours"), (outside, "private")):
+        directory.mkdir(parents=True)
+        (directory / "file").write_text(text, encoding="utf-8")
+    naive, safe = set[bytes](), set[bytes]()
+    with swapping(root / "a", outside, count=SWAPS) as swapper:
+        while swapper.poll() is None:
+            naive.add((root / "a" / "file").read_bytes())
+            with contextlib.suppress(OSError):
+                safe.add(files.read_beneath(root, PurePosixPath("a/file")))
+    assert naive == {b"ours", b"private"}
+    assert safe == {b"ours"}

@@ -6,7 +6,7 @@ import pytest
 
 from cspace import git
 from cspace.errors import UsageError
-from cspace.project import find_project, project_id
+from cspace.project import find_project, project_id, refuse_instance
 
 
 def test_two_clones_of_one_name_are_two_projects(tmp_path: Path) -> None:
@@ -75,3 +75,31 @@ def test_variables_of_a_hook_do_not_redirect_git(
     git.git(tmp_path, "init", "--quiet", other)
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     assert find_project(repo).root == repo.resolve()
+
+
+@pytest.mark.parametrize("place", [".cspace/context/findings", ".cspace/memory", ".cspace/context"])
+def test_a_repository_that_an_agent_planted_in_what_is_shared_is_not_the_project(
+    repo: Path, place: str
+) -> None:
+    planted = repo / place / "deeper"
+    planted.mkdir(parents=True)
+    git.git(repo / place, "init", "--quiet")
+    assert git.git(planted, "rev-parse", "--show-toplevel").text == str((repo / place).resolve())
+    assert find_project(planted).root == repo.resolve()
+    # Nor one that is nested as the real one is.
+    nested = planted / ".cspace/context/findings"
+    nested.mkdir(parents=True)
+    assert find_project(nested).root == repo.resolve()
+
+
+def test_no_git_runs_on_the_host_in_what_belongs_to_an_instance(home: Path) -> None:
+    user = home / ".cspace"
+    workspace = user / "instances/sample-1/mercury/workspace"
+    workspace.mkdir(parents=True)
+    refuse_instance(home, user)
+    with pytest.raises(UsageError, match="belongs to an instance"):
+        refuse_instance(workspace, user)
+    moved = user.rename(home / "elsewhere")
+    user.symlink_to(moved)
+    with pytest.raises(UsageError, match="belongs to an instance"):
+        refuse_instance((moved / "instances/sample-1/mercury/workspace"), user)

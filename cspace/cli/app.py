@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from typing import Annotated
@@ -92,7 +93,9 @@ def _report_bug(error: Exception) -> int:
     """Show click's own usage errors as they are; write anything else into a log file."""
     show = getattr(error, "show", None)
     if show is not None:
-        show()
+        said = io.StringIO()
+        show(said)
+        note(said.getvalue())
         return int(getattr(error, "exit_code", 2))
     import tempfile  # noqa: PLC0415  what follows is not on the way of a command that works
     import traceback  # noqa: PLC0415

@@ -15,7 +15,8 @@ import typer
 from cspace import git
 from cspace.errors import CspaceError
 from cspace.owner import find_owner
-from cspace.paths import INSIDE
+from cspace.paths import INSIDE, user_directory
+from cspace.project import refuse_instance
 
 if TYPE_CHECKING:  # the store loads YAML, which only this command should pay for
     from cspace.context.store import ContextStore
@@ -90,6 +91,7 @@ def _user() -> str | None:
 
 def _head(root: Path) -> str | None:
     try:
+        refuse_instance(root, user_directory(Path.home()))
         return git.resolve(root, "HEAD")
-    except CspaceError:  # no git here: the record does without
+    except (CspaceError, RuntimeError):  # no git here, or no home: the record does without
         return None

@@ -63,7 +63,9 @@ def show_error(error: CspaceError) -> None:
 def note(text: str) -> None:
     """Print for a person, on stderr."""
     with _writing:
-        print("\n".join(map(printable, text.splitlines())), file=sys.stderr, flush=True)  # noqa: T201
+        # Not splitlines, to which a carriage return in a name begins a line of ours.
+        lines = map(printable, text.removesuffix("\n").split("\n"))
+        print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def progress(event: Event) -> None:

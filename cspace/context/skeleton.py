@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from cspace import assets, files
 from cspace.context.records import HUMAN, ROOT, Kind
+from cspace.errors import CspaceError
 from cspace.files import Owner
 
 # Locks and half-written files are nobody's history.
@@ -28,7 +29,7 @@ def ensure_skeleton(root: Path, owner: Owner | None = None) -> None:
         for name in HUMAN:
             _seed(directory / f"{name}.md", owner)
     with files.pinned(root, PurePosixPath(".cspace")) as directory:
-        _ignore(directory / ".gitignore", owner)
+        _ignore(directory, owner)
 
 
 def _seed(path: Path, owner: Owner | None) -> None:
@@ -38,14 +39,18 @@ def _seed(path: Path, owner: Owner | None) -> None:
             files.publish(path, assets.template(path.name), owner=owner)
 
 
-def _ignore(path: Path, owner: Owner | None) -> None:
-    if path.is_symlink():
-        return
+def _ignore(directory: Path, owner: Owner | None) -> None:
+    name = PurePosixPath(".gitignore")
     # Bytes: whatever encoding a person used, it stays.
-    present = path.read_bytes() if path.exists() else b""
+    try:
+        present = files.read_beneath(directory, name)
+    except FileNotFoundError:
+        present = b""
+    except (OSError, CspaceError):
+        return  # a link, or no file at all: somebody's decision too
     lines = present.splitlines()
     missing = [line for line in IGNORED if line.encode() not in lines]
     if missing:
         start = present if present.endswith(b"\n") or not present else present + b"\n"
         added = "".join(f"{line}\n" for line in missing).encode()
-        files.write_atomic(path, start + added, owner=owner)
+        files.write_atomic(directory / name, start + added, owner=owner)

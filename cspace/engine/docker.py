@@ -38,6 +38,8 @@ STOP_TIMEOUT_SECONDS = 10
 BUILD_TAIL_LINES = 30
 # `docker compose up --wait` looks every half second, which is as long as a start takes.
 POLL_SECONDS = 0.05
+# git starts a thread for each processor.
+TASK_PIDS = 1024
 _DOCKER_FAILED = 125
 _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, State.RUNNING)
 # What `docker compose run` puts on a container that a person started beside the service's own.
@@ -145,7 +147,14 @@ class DockerEngine:
         words += [f"--build-arg={key}={value}" for key, value in sorted(build.arguments.items())]
         environment = os.environ | {"DOCKER_BUILDKIT": "1"}
         words.append(str(build.context))
-        proc.stream(*words, on_line=on_line, env=environment, tail_lines=BUILD_TAIL_LINES)
+        # BuildKit sends the name of the directory that we are in as a header, unescaped.
+        proc.stream(
+            *words,
+            on_line=on_line,
+            cwd=build.context,
+            env=environment,
+            tail_lines=BUILD_TAIL_LINES,
+        )
 
     def run_once(
         self,
@@ -159,6 +168,8 @@ class DockerEngine:
         self.ping()
         words = ["docker", "run", "--rm", "--init", "--network=none", "--pull=never"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
+        # What it reads may be made to exhaust it: then it fails, and not the host.
+        words += [f"--pids-limit={TASK_PIDS}", "--oom-score-adj=1000"]
         words += [f"--user={user.uid}:{user.gid}", *(f"--mount={_mount(each)}" for each in mounts)]
         words += [f"--label={key}={value}" for key, value in labels.items()]
         # From 125 on it is Docker that speaks, not the program.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from cspace.errors import UsageError
 from cspace.files import Owner
 from cspace.instance import labels
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, InstancePaths
+
+# JSON lets them stand as they are; to YAML they are line breaks, or no characters at all.
+_NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,8 @@ def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, objec
 
 def _value(value: object) -> str:
     """Write a value as JSON, which YAML reads as itself, safe from Compose's own `$` variables."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False).replace("$", "$$")
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False).replace("$", "$$")
+    return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:

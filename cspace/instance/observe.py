@@ -112,13 +112,12 @@ def state_names(user: Path, project_id: str) -> tuple[str, ...]:
 def _join(user: Path, project_id: str, name: str, container: Container | None) -> Observed:
     paths = instance_paths(user, project_id, name)
     record, problem = None, None
+    has_workspace = paths.workspace.is_dir() and not paths.workspace.is_symlink()
     try:
         record = load_record(paths.record)
     except FileNotFoundError:
-        if paths.workspace.is_dir():
+        if has_workspace:
             problem = f"{paths.record} is missing"
     except (CspaceError, OSError) as error:
         problem = str(error)
-    return Observed(
-        name, record, paths.workspace.is_dir(), paths.state.is_dir(), container, problem
-    )
+    return Observed(name, record, has_workspace, paths.state.is_dir(), container, problem)

@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
+from cspace import files
 from cspace.errors import CspaceError
 
 
@@ -43,7 +44,7 @@ def read_header(bundle: Path) -> Header:
         CspaceError: it is not a bundle.
     """
     object_format, needed, refs = "sha1", list[str](), dict[str, str]()
-    with bundle.open("rb") as file:
+    with _open(bundle) as file:
         if file.readline() not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
             raise CspaceError(f"{bundle} is not a git bundle")
         while line := file.readline().rstrip(b"\n"):
@@ -61,6 +62,11 @@ def read_header(bundle: Path) -> Header:
 @contextmanager
 def open_pack(bundle: Path, header: Header) -> Iterator[IO[bytes]]:
     """Open a bundle where its pack begins, for a program that reads it as its stdin."""
-    with bundle.open("rb") as file:
+    with _open(bundle) as file:
         os.lseek(file.fileno(), header.pack, os.SEEK_SET)
         yield file
+
+
+def _open(bundle: Path) -> IO[bytes]:
+    # It comes out of a container that has met an agent's files: a link is not what was asked for.
+    return os.fdopen(files.open_beneath(bundle.parent, PurePosixPath(bundle.name)), "rb")

@@ -85,6 +85,14 @@ def _load(scratch: Scratch, header: Header) -> Manifest:
     )
 
 
+def _remove_mount_point(path: bytes) -> None:
+    """Remove the link to the shared directory, or an empty directory in its place."""
+    if os.path.islink(path):  # noqa: PTH114  names are bytes
+        os.unlink(path)  # noqa: PTH108  names are bytes
+    else:
+        os.rmdir(path)  # noqa: PTH106  names are bytes
+
+
 class _Unpacking:
     """One unpacking over one workspace."""
 
@@ -137,7 +145,7 @@ class _Unpacking:
                 # A mount point that is in use stays, and is named by the error that follows.
                 if shared.startswith(path + b"/"):
                     with suppress(OSError):
-                        os.rmdir(join(self.workspace, shared))  # noqa: PTH106  names are bytes
+                        _remove_mount_point(join(self.workspace, shared))
         elif any(one.startswith(path + b"/") for one in self.untouched):
             return
         os.rmdir(join(self.workspace, path))  # noqa: PTH106  names are bytes

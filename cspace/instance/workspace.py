@@ -30,6 +30,7 @@ _TEMPLATE = "workspace"
 # The user's hooks would run for a clone they know nothing of; LFS would download.
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
+_REAL_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not urllib: what git accepts as a URL is more than that parses.
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#]*)@", re.IGNORECASE)
 
@@ -163,6 +164,11 @@ def _populate_submodules(source: Path, target: Path) -> None:
 def _copy_included(source: Path, target: Path) -> None:
     """Copy the untracked files that `.worktreeinclude` names; links and specials are left out."""
     patterns = source / INCLUDE_FILE
+    if patterns.is_symlink():
+        raise UsageError(
+            f"{patterns} is a link, and a repository's link could lead to any file of yours",
+            hint=f"put a file there: ls -l {patterns}",
+        )
     if not patterns.is_file():
         return
     for name in git.list_untracked(source, patterns):
@@ -205,8 +211,34 @@ def remove_tree(path: Path) -> None:
     """
     # Not shutil: an agent can nest directories deeper than Python recurses.
     if proc.run("rm", "-rf", "--", path, ok=(0, 1)).code:
-        proc.run("chmod", "-R", "u+rwx", "--", path, ok=(0, 1))
+        _unlock_directories(path)
         proc.run("rm", "-rf", "--", path)
+
+
+def _unlock_directories(root: Path) -> None:
+    """Let the owner into every directory below root, itself included.
+
+    Not chmod -R: it follows a link that takes a directory's place after it looked.
+    """
+    pending = [PurePosixPath(root.name)]
+    while pending:
+        relative = pending.pop()
+        try:
+            parent = files.open_directory(root.parent, relative.parent)
+            try:
+                entered = os.open(relative.name, os.O_PATH | _REAL_DIRECTORY, dir_fd=parent)
+            finally:
+                os.close(parent)
+        except OSError:
+            continue  # gone, or no directory any more
+        try:
+            # Through /proc, which leads to what was opened: fchmod refuses such a descriptor.
+            place = Path(f"/proc/self/fd/{entered}")
+            place.chmod(place.stat().st_mode | stat.S_IRWXU)
+            with os.scandir(place) as found:
+                pending += [relative / e.name for e in found if e.is_dir(follow_symlinks=False)]
+        finally:
+            os.close(entered)
 
 
 def _git(target: Path, *words: str | Path) -> str:

@@ -17,6 +17,7 @@ from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
+from cspace.instance.secrets import Secrets
 from cspace.paths import InstancePaths, instance_paths, project_directory
 from cspace.project import Project
 from cspace.settings.model import Settings
@@ -43,7 +44,7 @@ class Host:
     settings: Settings
     image: Image
     environment: Mapping[str, str]
-    secrets: Mapping[str, str]
+    secrets: Secrets
     now: Callable[[], datetime]
     report: Report
 

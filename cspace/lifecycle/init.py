@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import stat
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from cspace import files
 from cspace.context.skeleton import ensure_skeleton
 from cspace.errors import CspaceError, UsageError
 from cspace.files import Owner
-from cspace.paths import CONTEXT, MEMORY
+from cspace.paths import CONTEXT, CONTEXT_KINDS, MEMORY
 
 IGNORED = (".cspace.local.json",)
 SERVER = "cspace-context"
@@ -54,9 +55,10 @@ def seed(root: Path, owner: Owner) -> None:
         CspaceError: a link or a file is in the way.
     """
     files.ensure_beneath(root, PurePosixPath(MEMORY), owner=owner)
-    with contextlib.suppress(FileExistsError):
-        files.publish(root / MEMORY / "MEMORY.md", b"", owner=owner)
-    files.ensure_beneath(root, PurePosixPath(CONTEXT), owner=owner)
+    with files.pinned(root, PurePosixPath(MEMORY)) as memory, contextlib.suppress(FileExistsError):
+        files.publish(memory / "MEMORY.md", b"", owner=owner)
+    for kind in CONTEXT_KINDS:
+        files.ensure_beneath(root, PurePosixPath(CONTEXT, kind), owner=owner)
     try:
         ensure_skeleton(root, owner)
     except OSError as error:
@@ -83,11 +85,19 @@ def _with_server(path: Path) -> str | None:
 
 
 def _read(path: Path) -> str:
-    """Read a file of the project; one that is missing is empty."""
+    """Read a file of the project; one that is missing is empty.
+
+    A link could lead to any file of the user, whose content would come to lie in the repository.
+    """
     try:
-        return path.read_text(encoding="utf-8")
+        return files.read_beneath(path.parent, PurePosixPath(path.name)).decode("utf-8")
     except FileNotFoundError:
         return ""
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise UsageError(
+            f"{path} can not be read: {reason}", hint=f"put a file there: ls -l {path}"
+        ) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", hint=f"repair {path}") from error
 

@@ -200,15 +200,13 @@ def ensure_mounts(host: Host, name: str) -> None:
         _check_writable(path, owner)
     files.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
-    files.ensure_beneath(paths.claude, PurePosixPath("projects/-workspace/memory"), owner=owner)
+    memory = PurePosixPath(paths.claude.name, "projects/-workspace/memory")
+    files.ensure_beneath(paths.state, memory, owner=owner)
     deliver_secrets(paths.secrets, host.secrets, owner)
 
 
 def rotate_secrets(host: Host, name: str) -> None:
-    """Hand a running instance the present secrets; one that is unknown here stays as it is.
-
-    What another terminal has not set must not log a working agent out.
-    """
+    """Hand a running instance the present secrets, and take those away whose file is gone."""
     update_secrets(host.paths(name).secrets, host.secrets, host.owner)
 
 

@@ -12,6 +12,9 @@ if [[ ! -w $workspace ]]; then
     exit 1
 fi
 
+# Away from the workspace: a repository's own settings, broken ones too, have no say in the user's.
+cd /
+
 # configure KEY VALUE: other values of the same key, a person's own, stay.
 configure() {
     git config --global --fixed-value --get "$1" "$2" >/dev/null || git config --global --add "$1" "$2"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+
+from cspace.cli.app import _report_bug
 
 
 def cspace(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -20,6 +24,12 @@ def cspace(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+WRITES_NOTHING = """
+import resource
+from cspace.cli.app import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+main()
+"""
 INSTANCE = ("up", "start", "stop", "down", "restore", "status", "ports")
 COMMANDS = (*INSTANCE, "init", "list", "exec", "shell", "attach", "logs", "context-server")
 
@@ -95,10 +105,10 @@ def test_an_address_of_docker_that_is_none_is_exit_6(
 
 
 def test_what_the_system_refuses_is_no_bug(repo: Path) -> None:
-    (repo / ".mcp.json").mkdir()
-    answer = cspace("init", cwd=repo)
+    words = (sys.executable, "-c", WRITES_NOTHING, "init")
+    answer = subprocess.run(words, cwd=repo, capture_output=True, text=True, check=False)
     assert answer.returncode == 1
-    assert "Is a directory" in answer.stderr
+    assert "File too large" in answer.stderr
 
 
 def test_an_encoding_without_the_letter_costs_only_the_letter(
@@ -125,3 +135,29 @@ def test_attaching_without_a_terminal_says_what_to_do(repo: Path) -> None:
     answer = cspace("attach", "mercury", cwd=repo)
     assert answer.returncode == 2
     assert "hint: cspace attach mercury -- --print" in answer.stderr
+
+
+def test_a_bug_is_reported_without_the_values_that_were_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def hold(secret: str) -> int:
+        return 1 // (len(secret) - len(secret))
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        hold("secret-" + "marker")
+    assert _report_bug(caught.value) == 70
+    (log,) = tmp_path.glob("cspace-bug-*.log")
+    written = log.read_text(encoding="utf-8")
+    assert "ZeroDivisionError" in written
+    assert str(log) in capsys.readouterr().err
+    assert "secret-marker" not in written
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_clicks_own_errors_show_control_characters_as_escapes(repo: Path) -> None:
+    answer = cspace("\x1b[2J\u202e", cwd=repo)
+    assert answer.returncode == 2
+    assert "\\x1b[2J\\u202e" in answer.stderr
+    assert "\x1b" not in answer.stderr

@@ -39,6 +39,14 @@ def test_an_escape_in_a_name_does_not_move_the_cursor(capsys: pytest.CaptureFixt
     assert not {"\x1b", "\u202e", "\r"} & set(captured.out + captured.err)
 
 
+def test_only_a_line_break_of_the_message_begins_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    render.note("two\nlines\rhint: forged\x85hint: forged\u2028hint: forged\n")
+    assert capsys.readouterr().err.splitlines() == [
+        "two",
+        "lines\\rhint: forged\\x85hint: forged\\u2028hint: forged",
+    ]
+
+
 def test_progress_goes_to_stderr_and_chatter_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
     render.progress(Event("mercury", "image", State.OUTPUT, "#5 [2/9] RUN apt-get update"))
     render.progress(Event("mercury", "image", State.OUTPUT, "#5 0.3 Get:1 http://example.com"))

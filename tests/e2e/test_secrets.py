@@ -141,3 +141,73 @@ def test_a_rotated_secret_reaches_the_running_instance_by_up(given: tuple[Person
     assert person.inside("mercury", "cat", "/run/secrets/github_token") == "ghp-rotated"
     now = docker("inspect", "--format={{.State.StartedAt}}", person.container("mercury"))
     assert now == started
+
+
+def test_a_rotated_secret_is_what_git_and_claude_are_given_next(given: tuple[Person, str]) -> None:
+    person, _ = given
+    ask = "printf 'protocol=https\\nhost=github.com\\n\\n' | git credential fill"
+    helper = "$(jq -r .apiKeyHelper ~/.claude/settings.json)"
+    for number in ("first", "second"):
+        tokens = {"GH_TOKEN": f"ghp-{number}", "ANTHROPIC_API_KEY": f"sk-{number}"}
+        person.having(**tokens).cspace("up", "mercury")
+        assert f"password=ghp-{number}\n" in person.inside("mercury", "sh", "-c", ask)
+        assert person.inside("mercury", "sh", "-c", helper) == f"sk-{number}"
+
+
+def test_a_secret_whose_file_is_gone_is_taken_from_the_running_instance(
+    given: tuple[Person, str],
+) -> None:
+    person, _ = given
+    directory = person.home / ".cspace" / "secrets"
+    for name in ("github_token", "npm_token"):
+        (directory / name).write_text("file-marker", encoding="utf-8")
+        person.give(directory / name)
+    person.cspace("up", "mercury")
+    assert person.inside("mercury", "cat", "/run/secrets/npm_token") == "file-marker"
+    for name in ("github_token", "npm_token"):
+        (directory / name).unlink()
+    # Another terminal: it has none of the variables, and must not log the agent out.
+    plain = Person(person.program, person.engine, person.home, person.repo, person.uid)
+    plain.cspace("up", "mercury")
+    left = {"anthropic_api_key", "claude_code_oauth_token", "database_password"}
+    assert set(plain.inside("mercury", "ls", "/run/secrets").split()) == left
+    plain.cspace("up", "mercury", "--recreate")
+    assert plain.inside("mercury", "ls", "/run/secrets").split() == ["database_password"]
+
+
+def test_secrets_in_debug_dumps_hazard_a_start_and_a_build_that_fail_show_none(
+    new: NewPerson,
+) -> None:
+    with new() as plain, watched() as arguments:
+        person = plain.having(**VARIABLES)
+        failing = person.cspace(
+            "up", "mercury", "--set", "post_create=ls /run/secrets; exit 3", ok=5
+        )
+        assert "github_token" in failing.err
+        state = person.state("mercury")
+        told = [docker("inspect", person.container("mercury")), failing.out, failing.err]
+        told += [state.compose.read_text("utf-8"), state.record.read_text("utf-8")]
+        person.cspace("down", "--discard", "mercury")
+        person.configure({"base_image": "cspace-e2e-absent:base"})
+        proxied = person.having(HTTP_PROXY=f"http://me:{URL_PASSWORD}@127.0.0.1:9")
+        broken = proxied.cspace("up", "mercury", ok=5)
+        assert "cspace-e2e-absent" in broken.err
+        told += [broken.out, broken.err]
+    seen = [each.decode("utf-8", "replace") for each in arguments]
+    assert any("cspace-e2e-absent" in each for each in seen)
+    assert [one for one in MARKERS if one in "\n".join((*told, *seen))] == []
+
+
+def test_what_down_leaves_behind_holds_no_secret(new: NewPerson) -> None:
+    with new() as plain:
+        person = plain.having(**VARIABLES)
+        person.cspace("up", "mercury")
+        person.inside("mercury", "sh", "-c", "echo work >work; git add -A; git commit -qm Work")
+        person.cspace("down", "mercury")
+        assert "work\n" in person.git("cat-file", "--batch-all-objects", "--batch")
+        kept = person.git("cat-file", "--batch-all-objects", "--batch")
+        kept += person.git("for-each-ref")
+        files = [p for root in (person.repo, person.home) for p in root.rglob("*") if p.is_file()]
+        kept += "".join(path.read_bytes().decode("latin-1") for path in files)
+        assert [one for one in MARKERS if one in kept] == []
+        assert person.leftovers() == []

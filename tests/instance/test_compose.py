@@ -13,7 +13,9 @@ from cspace.instance.compose import Spec, render_compose
 from cspace.paths import InstancePaths
 
 GOLDEN = Path(__file__).with_name("compose.golden.yaml")
-HOSTILE = 'yes: "no" # \n  - x: ${HOME} $$ {{ 7 * 7 }}'
+HOSTILE = (
+    'yes: "no" # \n  - x: ${HOME} $$ {{ 7 * 7 }}' + "\x1b\x7f\x85\x9b\u2028\u202e\ufeff\uffffé😀"
+)
 
 
 def spec(root: Path = Path("/home/ada/shop"), **changes: Any) -> Spec:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
 from cspace.instance.workspace import (
     Clone,
+    _unlock_directories,
     new_workspace,
     plan_start,
     remove_tree,
@@ -18,6 +20,7 @@ from cspace.instance.workspace import (
 )
 from cspace.paths import INSIDE
 from cspace.project import find_project
+from tests.swapping import swapping
 
 OWNER = Owner(os.geteuid() or 1000, os.getegid() or 1000)
 
@@ -314,3 +317,34 @@ def test_a_tree_deeper_than_any_path_can_be_removed(tmp_path: Path) -> None:
     doomed.chmod(0)
     remove_tree(doomed)
     assert not doomed.exists()
+
+
+def test_unlocking_directories_for_removal_follows_no_link_that_is_swapped_in(
+    tmp_path: Path,
+) -> None:
+    modes = set[int]()
+    for naive in (True, False):
+        doomed, outside = tmp_path / f"doomed-{naive}", tmp_path / f"outside-{naive}"
+        (doomed / "a").mkdir(parents=True)
+        (outside / "closed").mkdir(parents=True)
+        (doomed / "a" / "closed").mkdir()
+        outside.chmod(0o500)
+        with swapping(doomed / "a", outside, count=50_000) as swapper:
+            while swapper.poll() is None:
+                (doomed / "a").chmod(0o700) if naive else _unlock_directories(doomed)
+        modes.add(stat.S_IMODE(outside.stat().st_mode))
+        if naive:
+            assert modes == {0o700}
+    assert modes == {0o700, 0o500}
+
+
+def test_an_include_file_that_is_a_link_is_refused(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "patterns").write_text("*.env\n", encoding="utf-8")
+    (repo / ".worktreeinclude").symlink_to(tmp_path / "patterns")
+    (repo / "x.env").touch()
+    listed = git.list_untracked(repo, repo / ".worktreeinclude")
+    assert listed == ("x.env",)
+    with pytest.raises(UsageError, match=r"\.worktreeinclude is a link"):
+        clone(repo, workspace)

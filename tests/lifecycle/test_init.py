@@ -117,3 +117,17 @@ def test_half_a_character_in_an_mcp_file_is_refused(repo: Path) -> None:
     with pytest.raises(UsageError, match=r"\.mcp\.json"):
         init_project(repo, OWNER)
     assert (repo / ".mcp.json").read_text() == text
+
+
+@pytest.mark.parametrize("name", [".mcp.json", ".gitignore"])
+def test_a_link_does_not_bring_a_users_file_into_the_repository(
+    repo: Path, tmp_path: Path, name: str
+) -> None:
+    private = tmp_path / "config.json"
+    private.write_text('{"auths": "private"}', encoding="utf-8")
+    (repo / name).symlink_to(private)
+    assert "private" in (repo / name).read_text(encoding="utf-8")
+    with pytest.raises(UsageError, match="it is a link"):
+        init_project(repo, OWNER)
+    assert (repo / name).readlink() == private
+    assert "auths" not in "".join(map(str, tree(repo / ".cspace").values()))

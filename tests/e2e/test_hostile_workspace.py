@@ -1,0 +1,352 @@
+"""What an agent plants in its workspace does nothing on the host, whatever cspace does with it.
+
+Each plant is first shown to work against plain git or plain Python on the host.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.main import get_command
+
+from cspace.cli.app import app
+from tests.e2e.conftest import NewPerson
+from tests.e2e.outside import MARKER, Outside, make_outside, ordinary_person
+from tests.e2e.person import Answer, Person
+
+# Every command, in an order in which each has something to do. A new one belongs here.
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("list",),
+    ("status",),
+    ("ports", "mercury"),
+    ("logs", "mercury"),
+    ("config", "show"),
+    ("config", "schema"),
+    ("init",),
+    ("context-server",),
+    ("exec", "mercury", "--", "true"),
+    ("shell", "mercury"),
+    ("attach", "mercury", "--", "--version"),
+    ("up", "mercury"),
+    ("stop", "mercury"),
+    ("start", "mercury"),
+    ("up", "mercury", "--recreate"),
+    ("down", "mercury", "--dry-run"),
+    ("down", "mercury"),
+    ("restore", "mercury"),
+    ("down", "--discard", "mercury"),
+)
+HOOKS = ("reference-transaction", "pre-commit", "post-checkout", "post-index-change")
+# Written inside the instance: the canaries' directory is there by name only.
+PLANT = """
+set -eu
+canaries=$1
+mkdir -p planted/hooks .git/hooks
+for hook in reference-transaction pre-commit post-checkout post-index-change; do
+    printf '#!/bin/sh\\ntouch "%s/%s"\\n' "$canaries" "$hook" >.git/hooks/$hook
+    printf '#!/bin/sh\\ntouch "%s/%s"\\n' "$canaries" "path-$hook" >planted/hooks/$hook
+done
+chmod +x .git/hooks/* planted/hooks/*
+printf '*.evil filter=evil\\n*.long filter=long\\n*.conv diff=conv\\n' >.gitattributes
+printf '[alias]\\n\\tincluded = "!touch %s/include"\\n' "$canaries" >planted/config
+for name in a.evil a.long a.conv; do echo one >$name; done
+git -c core.hooksPath=/dev/null add .
+git -c core.hooksPath=/dev/null commit --quiet --message Planted
+echo two >>a.conv
+plant() { git config "$1" "$2"; }
+plant core.fsmonitor "touch $canaries/fsmonitor; false"
+plant filter.evil.clean "touch $canaries/clean; cat"
+plant filter.evil.smudge "touch $canaries/smudge; cat"
+plant diff.external "touch $canaries/external"
+plant diff.conv.textconv "touch $canaries/textconv; cat"
+plant core.sshCommand "touch $canaries/ssh; false"
+plant credential.helper "!touch $canaries/credential; false"
+plant alias.planted "!touch $canaries/alias"
+plant include.path ../planted/config
+plant core.alternateRefsCommand "touch $canaries/alternate-refs; true"
+for shared in .cspace/context/findings /home/dev/.claude/projects/-workspace/memory; do
+    git init --quiet $shared
+    mkdir -p $shared/.git/hooks
+    cp .git/hooks/reference-transaction $shared/.git/hooks/
+    git -C $shared config core.fsmonitor "touch $canaries/shared; false"
+done
+"""
+# What plain git is asked on the host, and which canary then sings.
+SPRINGS: tuple[tuple[str, str], ...] = (
+    ("reference-transaction", "tag sprung"),
+    ("pre-commit", "commit --allow-empty --message=x"),
+    ("post-checkout", "checkout --quiet --detach"),
+    ("post-index-change", "add a.conv"),
+    ("fsmonitor", "status"),
+    ("clean", "add --renormalize a.evil"),
+    ("smudge", "cat-file --filters HEAD:a.evil"),
+    ("external", "diff HEAD"),
+    ("textconv", "diff --no-ext-diff HEAD -- a.conv"),
+    ("ssh", "fetch ssh://example.invalid/x"),
+    ("credential", "credential fill"),
+    ("alias", "planted"),
+    ("include", "included"),
+)
+
+
+@pytest.fixture(scope="module")
+def outside(new: NewPerson, program: Path, engine: str) -> Iterator[Outside]:
+    with ordinary_person(new, program, engine) as person:
+        yield make_outside(person)
+
+
+def plain_git(person: Person, where: Path, *words: str) -> Answer:
+    """Run git on the host where cspace never does."""
+    codes = tuple(range(256))
+    stdin = "protocol=https\nhost=example.invalid\n\n"
+    return person.run("git", *words, cwd=where, ok=codes, stdin=stdin)
+
+
+def all_commands(group: object = None, before: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    group = group or get_command(app)
+    found = set()
+    for name, command in getattr(group, "commands", {}).items():
+        inner = all_commands(command, (*before, name)) if hasattr(command, "commands") else set()
+        found |= inner or {(*before, name)}
+    return found
+
+
+def test_every_command_there_is_meets_the_planted_workspace() -> None:
+    met = {words[:2] if words[0] == "config" else words[:1] for words in COMMANDS}
+    assert isinstance(app, typer.Typer)
+    assert met == all_commands()
+
+
+@pytest.mark.docker
+@pytest.mark.e2e
+def test_planted_hooks_filters_and_settings_hazard_no_command_runs_them_on_the_host(
+    outside: Outside,
+) -> None:
+    person = outside.person
+    person.cspace("up", "mercury")
+    workspace = person.workspace("mercury")
+    person.inside("mercury", "bash", "-c", PLANT, "-", str(outside.canaries))
+    assert outside.sung() == set()
+    for canary, spring in SPRINGS:
+        plain_git(person, workspace, *spring.split())
+        assert canary in outside.sung(), spring
+    for shared in (person.repo / ".cspace/context/findings", person.repo / ".cspace/memory"):
+        plain_git(person, shared, "status")
+        assert outside.sung() == {"shared"}
+    process = f"touch {outside.canaries}/process; exit 1"
+    plain_git(person, workspace, "config", "filter.long.process", process)
+    plain_git(person, workspace, "add", "--renormalize", "a.long")
+    assert "process" in outside.sung()
+    plain_git(person, workspace, "config", "core.hooksPath", "planted/hooks")
+    plain_git(person, workspace, "tag", "sprung-again")
+    assert "path-reference-transaction" in outside.sung()
+    (workspace / ".git/objects/info/alternates").write_text(
+        f"{outside.repository}/.git/objects\n", encoding="utf-8"
+    )
+    plain_git(person, workspace, "fetch", "--quiet", str(person.repo), "HEAD")
+    assert "alternate-refs" in outside.sung()
+    plain_git(person, workspace, "config", "core.worktree", str(outside.path))
+    assert "private.txt" in plain_git(person, workspace, "status", "--porcelain").out
+    outside.sung()
+    before = outside.look()
+
+    said = []
+    for place in (workspace, person.state("mercury").claude):
+        for asked in ("list", "up --dry-run", "up venus", "init"):
+            refused = person.at(place).cspace(*asked.split(), ok=2)
+            assert "belongs to an instance" in refused.err
+        person.at(place).cspace("context-server")
+    for place in (person.repo / ".cspace/context/findings", person.repo / ".cspace/memory"):
+        rows = person.at(place).cspace("list", "--json").json["instances"]
+        assert [row["name"] for row in rows] == ["mercury"]
+        person.at(place).cspace("init")
+        person.at(place).cspace("context-server")
+    assert outside.sung() == set()
+    for words in COMMANDS:
+        said.append(person.cspace(*words))
+        assert outside.sung() == set(), words
+        if words[0] == "restore":
+            plain_git(person, workspace, "--work-tree=.", "tag", "still-armed")
+            assert "path-reference-transaction" in outside.sung()
+    assert outside.look() == before
+    assert outside.taken() == []
+    assert not [answer for answer in said if MARKER in answer.out + answer.err]
+
+
+# Each makes the `.git` of the current directory lead to the one in $1.
+LEADING = {
+    "file": 'rm -rf .git; echo "gitdir: $1" >.git',
+    "link": 'rm -rf .git; ln -s "$1" .git',
+    "commondir": 'echo "$1" >.git/commondir; cp "$1/HEAD" .git/HEAD; rm -rf .git/refs/heads',
+    "alternates": 'echo "$1/objects" >.git/objects/info/alternates;'
+    ' cat "$1/refs/heads/main" >.git/HEAD',
+}
+
+
+@pytest.mark.docker
+@pytest.mark.e2e
+@pytest.mark.parametrize("name", LEADING)
+def test_a_git_directory_that_leads_elsewhere_hazard_nothing_there_is_archived(
+    outside: Outside, name: str
+) -> None:
+    person = outside.person
+    person.cspace("up", name)
+    workspace = person.workspace(name)
+    person.run("sh", "-c", LEADING[name], "-", outside.repository / ".git", cwd=workspace)
+    assert MARKER in plain_git(person, workspace, "log").out
+    before = outside.look()
+    asked = (("status", name), ("up", name), ("down", name))
+    answers = [person.cspace(*words) for words in asked]
+    assert outside.look() == before
+    assert outside.taken() == []
+    assert not [answer for answer in answers if MARKER in answer.out + answer.err]
+
+
+LINKED = (
+    *("workspace/.cspace", "workspace/.cspace/context", "claude/projects"),
+    *("claude/projects/-workspace", "claude/projects/-workspace/memory"),
+)
+
+
+def put_link(place: Path, target: Path) -> None:
+    """Put a link in the place of a directory, and show that plain Python goes through it."""
+    if place.is_symlink():
+        place.unlink()
+    elif place.exists():
+        shutil.rmtree(place)
+    place.symlink_to(target)
+    (place / "by-python").mkdir()
+    assert (target / "by-python").is_dir()
+    (target / "by-python").rmdir()
+
+
+@pytest.mark.docker
+@pytest.mark.e2e
+def test_links_in_place_of_mount_points_hazard_nothing_is_made_or_read_behind_them(
+    outside: Outside,
+) -> None:
+    person = outside.person
+    state = person.state("earth").state
+    person.cspace("up", "earth")
+    before: object = None
+    for linked in LINKED:
+        person.cspace("stop", "earth")
+        kept = state / "kept"
+        (state / linked).rename(kept)
+        put_link(state / linked, outside.path)
+        before = outside.look()
+        for words in (("status", "earth"), ("start", "earth")):
+            answer = person.run(person.program, *words, ok=(0, 1))
+            assert answer.code == 0 or f"{state / linked}" in answer.err
+            assert MARKER not in answer.out + answer.err
+        assert outside.look() == before, linked
+        person.cspace("stop", "earth")
+        (state / linked).unlink()
+        kept.rename(state / linked)
+    for linked in ("workspace/.cspace", "claude/projects"):
+        put_link(state / linked, outside.path)
+    before = outside.look()
+    person.cspace("down", "earth")
+    # The link is work of the agent's, and comes back as what it is.
+    assert ".cspace is not a directory of its own" in person.cspace("restore", "earth", ok=1).err
+    assert (state / "workspace/.cspace").readlink() == outside.path
+    person.cspace("down", "--discard", "earth")
+    assert outside.look() == before
+    assert outside.taken() == []
+
+
+STATE = ("instance.json", "compose.yaml", "secrets", "secrets.from-files", "workspace", "claude")
+
+
+@pytest.mark.docker
+@pytest.mark.e2e
+def test_a_link_among_an_instances_own_files_is_not_followed(outside: Outside) -> None:
+    person = outside.person
+    person.cspace("up", "mars")
+    state, kept = person.state("mars").state, person.repo.parent / "kept"
+    for name in STATE:
+        person.cspace("stop", "mars")
+        target = outside.path if (state / name).is_dir() else outside.path / "config.json"
+        (state / name).rename(kept)
+        (state / name).symlink_to(target)
+        before = outside.look()
+        for words in (("status", "mars"), ("up", "mars")):
+            answer = person.run(person.program, *words, ok=(0, 1))
+            assert MARKER not in answer.out + answer.err
+        assert outside.look() == before, name
+        person.run("rm", "-rf", state / name)
+        kept.rename(state / name)
+    for name in STATE:
+        person.run("rm", "-rf", state / name)
+        target = outside.path / "config.json" if "." in name else outside.path
+        (state / name).symlink_to(target)
+    before = outside.look()
+    person.cspace("down", "--discard", "mars")
+    assert outside.look() == before
+    assert outside.taken() == []
+
+
+COMMITTED = (".cspace", ".cspace/context", ".cspace/memory", ".cspace/context/decisions")
+FILES = (".mcp.json", ".gitignore", ".cspace.json", ".worktreeinclude")
+
+
+@pytest.mark.docker
+@pytest.mark.e2e
+@pytest.mark.parametrize("name", [*COMMITTED, *FILES])
+def test_a_hostile_repositorys_links_are_named_and_not_followed(
+    outside: Outside, name: str
+) -> None:
+    hostile = outside.person.at(outside.person.repo.parent / f"hostile{name.replace('/', '')}")
+    hostile.run("git", "clone", "--quiet", outside.person.repo, hostile.repo, cwd=Path("/"))
+    hostile.run("mkdir", "-p", (hostile.repo / name).parent)
+    target = outside.path / "config.json" if name in FILES else outside.path
+    hostile.run("rm", "-rf", name)
+    hostile.run("ln", "-s", target, name)
+    hostile.git("add", "--all")
+    hostile.git("commit", "--quiet", "--message=Hostile")
+    if name in FILES:
+        assert MARKER in (hostile.repo / name).read_text(encoding="utf-8")
+    else:
+        assert (hostile.repo / name / "private.txt").is_file()
+    before = outside.look()
+    refused = hostile.cspace("init", ok=2 if name in FILES[:2] else 0 if name in FILES else 1)
+    assert refused.code == 0 or str(hostile.repo / name) in refused.err
+    # What only init reads does not keep an instance from starting.
+    rest = (("config", "show"), *([("up", "pluto")] if name not in FILES[:2] else []))
+    for answer in (refused, *(hostile.run(hostile.program, *each, ok=(0, 1, 2)) for each in rest)):
+        assert MARKER not in answer.out + answer.err
+        assert "auths" not in answer.out + answer.err
+    hostile.run(hostile.program, "down", "--discard", "pluto", ok=(0, 3))
+    assert outside.look() == before
+    assert outside.taken() == []
+    assert Outside(hostile, outside.path, outside.canaries).taken() == []
+    assert (hostile.repo / name).readlink() == target
+
+
+@pytest.mark.docker
+@pytest.mark.e2e
+def test_a_worktreeinclude_target_behind_a_committed_link_hazard_is_not_copied_outside(
+    outside: Outside,
+) -> None:
+    person = outside.person.at(outside.person.repo.parent / "including")
+    person.run("git", "clone", "--quiet", outside.person.repo, person.repo, cwd=Path("/"))
+    person.run("ln", "-s", outside.path, "config")
+    person.write(".worktreeinclude", "local.env\n")
+    person.git("add", "--all")
+    person.git("commit", "--quiet", "--message=Hostile")
+    person.run("rm", "config")
+    person.run("mkdir", "config")
+    person.write("config/local.env", "mine\n")
+    naive = person.repo.parent / "naive"
+    person.run("git", "clone", "--quiet", person.repo, naive)
+    shutil.copy(person.repo / "config/local.env", naive / "config/local.env")
+    (outside.path / "local.env").unlink()
+    before = outside.look()
+    person.cspace("up", "mercury")
+    assert (person.workspace("mercury") / "config").is_symlink()
+    person.cspace("down", "mercury")
+    assert outside.look() == before
