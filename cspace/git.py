@@ -138,6 +138,46 @@ def is_branch_name(repository: Path, name: str) -> bool:
     return asked.code == 0 and asked.text == name
 
 
+@dataclass(frozen=True, slots=True)
+class PushSetting:
+    """What a remote is pushed when no refspec is given on the command line.
+
+    Attributes:
+        mirror: every ref, whatever the refspecs say.
+        refspecs: the positive and the negative ones, in their order.
+    """
+
+    remote: str
+    mirror: bool
+    refspecs: tuple[str, ...]
+
+
+def push_settings(repository: Path) -> tuple[PushSetting, ...]:
+    """Return how each remote that says so is pushed, by name."""
+    listed = git(
+        repository, "config", "-z", "--get-regexp", r"^remote\..*\.(mirror|push)$", ok=(0, 1)
+    )
+    specs: dict[str, list[str]] = {}
+    mirrors = set()
+    for entry in filter(None, listed.text.split("\0")):
+        key, _, value = entry.partition("\n")
+        remote, _, name = key.removeprefix("remote.").rpartition(".")
+        specs.setdefault(remote, [])
+        if name == "push":
+            specs[remote].append(value)
+        else:
+            mirrors.add(remote)
+    return tuple(
+        PushSetting(remote, remote in mirrors and _is_mirror(repository, remote), tuple(found))
+        for remote, found in sorted(specs.items())
+    )
+
+
+def _is_mirror(repository: Path, remote: str) -> bool:
+    words = ("config", "--type=bool", "--get", f"remote.{remote}.mirror")
+    return git(repository, *words).text == "true"
+
+
 def object_format(repository: Path) -> str:
     """Return the hash that the repository names its objects by: sha1 or sha256."""
     return git(repository, "rev-parse", "--show-object-format").text

@@ -15,6 +15,8 @@ from typing import IO
 from cspace.errors import CommandFailed
 
 TAIL_LINES = 15
+# A line that does not end is cut into lines this long: what runs in a container can write one.
+MAX_LINE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def stream(
 ) -> None:
     """Run a program and hand over each line of its stdout and stderr as it comes.
 
+    A line is at most MAX_LINE_BYTES long; what follows comes as another one.
+
     Args:
         tail_lines: how many of its last lines an error repeats.
 
@@ -94,8 +98,9 @@ def stream(
     except OSError as error:
         raise _not_started(words, cwd, error) from error
     with process:
-        assert process.stdout is not None  # noqa: S101  PIPE above; tells the type checker
-        for raw in process.stdout:
+        output = process.stdout
+        assert output is not None  # noqa: S101  PIPE above; tells the type checker
+        for raw in iter(lambda: output.readline(MAX_LINE_BYTES), b""):
             line = raw.decode("utf-8", "replace").rstrip("\r\n")
             tail = [*tail[-tail_lines + 1 :], line]
             on_line(line)

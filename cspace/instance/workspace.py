@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, files, git, proc
+from cspace import assets, files, git, trees
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
 from cspace.paths import CONTEXT, INSIDE, MEMORY
@@ -95,7 +95,7 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
         CommandFailed: git could not, for example because the disk is full; nothing is left behind.
     """
     partial = workspace.with_name(f"{workspace.name}.partial")
-    remove_tree(partial)
+    trees.remove_tree(partial)
     files.ensure_directory(partial.parent, owner=owner)
     # Ours until it is whole: git refuses to work in a directory of another user.
     partial.mkdir()
@@ -107,7 +107,7 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
         yield clone
         partial.rename(workspace)
     except BaseException:
-        remove_tree(partial)
+        trees.remove_tree(partial)
         raise
 
 
@@ -193,20 +193,6 @@ def _give_tree(root: Path, owner: Owner) -> None:
         os.fchown(descriptor, owner.uid, owner.gid)
         for name in (*directories, *names):
             os.chown(name, owner.uid, owner.gid, dir_fd=descriptor, follow_symlinks=False)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a directory with whatever modes an agent gave its entries; nothing if it is not there.
-
-    Links are removed and never followed.
-
-    Raises:
-        CommandFailed: something could not be removed.
-    """
-    # Not shutil: an agent can nest directories deeper than Python recurses.
-    if proc.run("rm", "-rf", "--", path, ok=(0, 1)).code:
-        proc.run("chmod", "-R", "u+rwx", "--", path, ok=(0, 1))
-        proc.run("rm", "-rf", "--", path)
 
 
 def _git(target: Path, *words: str | Path) -> str:

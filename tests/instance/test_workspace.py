@@ -13,7 +13,6 @@ from cspace.instance.workspace import (
     Clone,
     new_workspace,
     plan_start,
-    remove_tree,
     strip_credentials,
 )
 from cspace.paths import INSIDE
@@ -258,20 +257,6 @@ def test_the_users_hooks_do_not_run_for_a_clone(
     assert not (tmp_path / "ran").exists()
 
 
-def test_removing_follows_no_link_and_minds_no_mode(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").touch()
-    doomed = tmp_path / "doomed"
-    (doomed / "closed" / "deep").mkdir(parents=True)
-    (doomed / "link").symlink_to(outside)
-    (doomed / "closed" / "deep").chmod(0)
-    (doomed / "closed").chmod(0o500)
-    remove_tree(doomed)
-    assert not doomed.exists()
-    assert (outside / "kept").exists()
-
-
 def test_an_include_pattern_that_fits_more_than_it_should_stops_nothing(
     repo: Path, workspace: Path
 ) -> None:
@@ -298,19 +283,3 @@ def test_an_address_that_is_no_url_is_kept(repo: Path, workspace: Path) -> None:
     git.git(repo, "remote", "add", "origin", "http://user:pw@[x")
     clone(repo, workspace)
     assert inside(workspace, "config", "remote.origin.url") == "http://[x"
-
-
-def test_a_tree_deeper_than_any_path_can_be_removed(tmp_path: Path) -> None:
-    doomed = tmp_path / "doomed"
-    doomed.mkdir()
-    deepest = os.open(doomed, os.O_RDONLY)
-    for _ in range(1500):
-        os.mkdir("d", dir_fd=deepest)
-        deeper = os.open("d", os.O_RDONLY, dir_fd=deepest)
-        os.close(deepest)
-        deepest = deeper
-    os.fchmod(deepest, 0)
-    os.close(deepest)
-    doomed.chmod(0)
-    remove_tree(doomed)
-    assert not doomed.exists()
