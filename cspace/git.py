@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from cspace import proc
-from cspace.errors import UsageError
+from cspace.errors import CspaceError, UsageError
 
 # Set inside hooks and by wrappers, these would point every command at another repository.
 # GIT_CONFIG_* and the identity stay: they are the user's own way to configure git.
@@ -274,8 +274,15 @@ def tree_blobs(repository: Path, commit: str) -> set[str]:
     return {found[2] for found in words if found[1] == "blob"}
 
 
-def read_file(repository: Path, commit: str, path: str) -> bytes:
-    """Return the bytes of a file in a commit."""
+def read_file(repository: Path, commit: str, path: str, *, limit: int) -> bytes:
+    """Return the bytes of a file in a commit.
+
+    Raises:
+        CspaceError: it has more than limit.
+    """
+    size = max(object_sizes(repository, [f"{commit}:{path}"]).values(), default=0)
+    if size > limit:
+        raise CspaceError(f"{path} in {commit} has {size} bytes, more than {limit}")
     return git(repository, "cat-file", "blob", f"{commit}:{path}", env=_AS_STORED).stdout
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from pathlib import Path
 
 from cspace.context.listing import list_entries
 from cspace.context.records import HUMAN, ROOT
@@ -13,7 +15,7 @@ from cspace.errors import CspaceError, expected
 from cspace.instance.observe import state_names
 from cspace.instance.record import load_record
 from cspace.paths import instance_paths
-from cspace.quarantine.scan import Kind, iter_foreign
+from cspace.quarantine.scan import SHARED, Kind, iter_foreign
 from cspace.quarantine.shelf import list_quarantined
 
 
@@ -47,7 +49,13 @@ def check_instances(patient: Patient) -> tuple[Diagnosis, ...]:
 def check_shared(patient: Patient) -> tuple[Diagnosis, ...]:
     """Look for what could run or redirect in the directories that instances write to."""
     root = patient.project.root
-    return tuple(
+    misplaced = tuple(
+        Diagnosis("shared", f"{str(path)!r} is not a directory of its own", _look(root / path))
+        for path in SHARED
+        if os.path.lexists(root / path)
+        and ((root / path).is_symlink() or not (root / path).is_dir())
+    )
+    return misplaced + tuple(
         Diagnosis(
             "shared",
             f"{str(one.path)!r} is {one.kind.reason}",
@@ -92,10 +100,14 @@ def check_context(patient: Patient) -> tuple[Diagnosis, ...]:
         Diagnosis(
             "context",
             f"{path!r} can not be read: {reason}",
-            f"look at it and move it away: ls -ld {shlex.quote(str(store.root / path))}",
+            _look(store.root / path),
         )
         for path, reason in found
     )
+
+
+def _look(path: Path) -> str:
+    return f"look at it and move it away: ls -ld {shlex.quote(str(path))}"
 
 
 CHECKS: tuple[Check, ...] = (

@@ -6,10 +6,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
+from cspace import files
 from cspace.errors import CspaceError
+
+# A repository with a hundred thousand refs has a header of ten megabytes.
+MAX_HEADER_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +44,15 @@ def read_header(bundle: Path) -> Header:
     """Read a bundle's header.
 
     Raises:
-        CspaceError: it is not a bundle.
+        CspaceError: it is not a bundle, or one with a header that no repository needs.
     """
     object_format, needed, refs = "sha1", list[str](), dict[str, str]()
-    with bundle.open("rb") as file:
-        if file.readline() not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
+    with _open(bundle) as file:
+        if file.readline(MAX_HEADER_BYTES) not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
             raise CspaceError(f"{bundle} is not a git bundle")
-        while line := file.readline().rstrip(b"\n"):
+        while line := file.readline(MAX_HEADER_BYTES).rstrip(b"\n"):
+            if file.tell() > MAX_HEADER_BYTES:
+                raise CspaceError(f"{bundle}: its header is larger than {MAX_HEADER_BYTES} bytes")
             text = line.decode("utf-8", "replace")
             if text.startswith("@object-format="):
                 object_format = text.partition("=")[2]
@@ -61,6 +67,11 @@ def read_header(bundle: Path) -> Header:
 @contextmanager
 def open_pack(bundle: Path, header: Header) -> Iterator[IO[bytes]]:
     """Open a bundle where its pack begins, for a program that reads it as its stdin."""
-    with bundle.open("rb") as file:
+    with _open(bundle) as file:
         os.lseek(file.fileno(), header.pack, os.SEEK_SET)
         yield file
+
+
+def _open(bundle: Path) -> IO[bytes]:
+    # A container wrote it, beside whatever an agent's code in there made of its directory.
+    return os.fdopen(files.open_beneath(bundle.parent, PurePosixPath(bundle.name)), "rb")
