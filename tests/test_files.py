@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
@@ -201,3 +202,17 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="No such file"):
             files.read_beneath(tmp_path, PurePosixPath("a/missing/x"))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_sparse_file_of_ten_gigabytes_is_refused_without_being_read(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(10 << 30)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CspaceError, match=f"file: larger than {files.MAX_BYTES} bytes"):
+            files.read_beneath(tmp_path, PurePosixPath("file"))
+        assert tracemalloc.get_traced_memory()[1] < 3 * files.MAX_BYTES
+    finally:
+        tracemalloc.stop()
+    os.truncate(tmp_path / "file", files.MAX_BYTES)
+    assert len(files.read_beneath(tmp_path, PurePosixPath("file"))) == files.MAX_BYTES

@@ -21,7 +21,8 @@ def cspace(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 INSTANCE = ("up", "start", "stop", "down", "restore", "status", "ports")
-COMMANDS = (*INSTANCE, "init", "list", "exec", "shell", "attach", "logs", "context-server")
+OTHERS = ("init", "list", "exec", "shell", "attach", "logs", "context-server", "doctor")
+COMMANDS = (*INSTANCE, *OTHERS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
