@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
 import socket
 import subprocess
 import sys
-import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from cspace.events import ignore
 from cspace.quarantine import shelf
 from cspace.quarantine.scan import MAX_DEPTH, Kind, iter_foreign
 from cspace.quarantine.shelf import MAX_SAID, PLACE, list_quarantined, sweep
+from cspace.trees import remove_tree
 from tests.conftest import CHECKOUT, Clock
 from tests.quarantine.conftest import OWNER, Sweep
 from tests.quarantine.planted import (
@@ -40,6 +40,23 @@ from cspace.files import Owner
 from cspace.quarantine import shelf
 shelf._rename = lambda *_: os.kill(os.getpid(), 9)
 shelf.sweep(Path(sys.argv[1]), Owner(os.getuid(), os.getgid()), ignore)
+"""
+# Directory and link change places at once, and what the sweep took comes back.
+SWAPPER = """
+import contextlib, ctypes, os, sys
+os.chdir(sys.argv[1])
+exchange, here = 2, -100
+rename = ctypes.CDLL(None).renameat2
+while True:
+    with contextlib.suppress(OSError):
+        if rename(here, b"x", here, b"y", exchange):
+            os.symlink(sys.argv[2], "y" if os.path.lexists("x") else "x")
+        elif os.path.islink("x") and os.path.islink("y"):
+            os.unlink("x")
+            os.mkdir("x")
+        elif not os.path.islink("x") and not os.path.islink("y"):
+            os.rmdir("x")
+            os.symlink(sys.argv[2], "x")
 """
 
 
@@ -149,13 +166,20 @@ def test_a_flood_of_links_is_counted_and_not_listed(
     assert len(list_quarantined(project)) == MAX_SAID + 5
 
 
-def test_directories_deeper_than_python_recurses_are_moved_as_a_whole(
-    project: Path, swept: Sweep
-) -> None:
+@pytest.fixture
+def deep(project: Path) -> Iterator[Path]:
+    """Nest directories deeper than Python recurses; not even pytest could remove them."""
     memory = project / ".cspace/memory"
     nest(memory, 3 * sys.getrecursionlimit())
+    yield memory
+    remove_tree(project / ".cspace")
+
+
+def test_directories_deeper_than_python_recurses_are_moved_as_a_whole(
+    project: Path, deep: Path, swept: Sweep
+) -> None:
     with pytest.raises((OSError, RecursionError)):  # what a plain walk makes of it
-        sum(1 for _ in memory.rglob("*"))
+        sum(1 for _ in deep.rglob("*"))
     (thing,) = swept()
     assert thing.kind is Kind.DEEP
     assert thing.path == ".cspace/memory" + "/d" * (MAX_DEPTH + 1)
@@ -216,36 +240,24 @@ def test_two_sweeps_at_once_move_each_thing_once_and_both_succeed(project: Path)
 
 
 def test_a_component_swapped_for_a_link_leads_nowhere(project: Path, tmp_path: Path) -> None:
-    outside, spare = tmp_path / "outside", tmp_path / "spare"
+    outside, findings = tmp_path / "outside", project / ".cspace/context/findings"
     plant_repository(outside, tmp_path / "canary")
     (outside / "link").symlink_to("/etc")
-    swapped, real = project / ".cspace/context/findings/x", tmp_path / "real"
-    real.mkdir()
-    ended = threading.Event()
-
-    def swap() -> None:
-        while not ended.is_set():
-            real.mkdir(exist_ok=True)
-            # Whatever the sweep took meanwhile is made anew.
-            with contextlib.suppress(OSError):
-                real.rename(swapped)
-                swapped.rename(real)
-            with contextlib.suppress(OSError):
-                swapped.symlink_to(outside)
-                swapped.rename(spare)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
+    for number in range(300):  # time passes between seeing a directory and opening it
+        (findings / f"sibling{number}").mkdir()
+    swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, findings, outside])
     try:
-        for _ in range(300):
+        for _ in range(1000):
             sweep(project, OWNER, ignore)
+            if len(list_quarantined(project)) >= 30:
+                break
     finally:
-        ended.set()
-        thread.join()
+        swapper.kill()
+        swapper.wait()
     assert (outside / ".git" / "HEAD").exists()
     assert (outside / "link").is_symlink()
-    taken = {one.path for one in list_quarantined(project)}
-    assert taken <= {".cspace/context/findings/x"}
+    taken = {Path(one.path).name for one in list_quarantined(project) if one.path}
+    assert taken == {"x", "y"}
 
 
 def test_a_kill_between_record_and_move_leaves_the_thing_and_no_debris(
