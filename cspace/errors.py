@@ -6,7 +6,8 @@ CspaceError             exit 1   anything expected; carries an optional hint
 ├── Conflict            exit 4   someone else changed it first; re-read and retry
 ├── CommandFailed       exit 5   git, docker or a script said no
 ├── EngineUnavailable   exit 6   Docker does not answer
-└── PartialFailure      exit 7   some of a batch failed
+├── PartialFailure      exit 7   some of a batch failed
+└── Diagnosed           exit 8   doctor found something
 """
 
 from __future__ import annotations
@@ -69,3 +70,9 @@ class PartialFailure(CspaceError):
     """Some of a batch failed; each result was reported."""
 
     exit_code = 7
+
+
+class Diagnosed(CspaceError):
+    """Doctor found something; each diagnosis was shown."""
+
+    exit_code = 8

@@ -14,6 +14,7 @@ class State(StrEnum):
     OUTPUT = "output"
     DONE = "done"
     FAILED = "failed"
+    NOTICE = "notice"
 
 
 @dataclass(frozen=True, slots=True)

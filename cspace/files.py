@@ -20,6 +20,9 @@ from pathlib import Path, PurePosixPath
 from cspace.errors import Conflict, CspaceError
 
 TEMPORARY_SUFFIX = ".cspace-tmp"
+# What somebody else may write is read up to here: far above what a person writes, below what would
+# hurt a reader of many.
+MAX_BYTES = 8 * 1024 * 1024
 LOCK_POLL_SECONDS = 0.02
 
 
@@ -343,6 +346,23 @@ def open_beneath(root: Path, relative: PurePosixPath, *, flags: int = os.O_RDONL
 
 
 def read_beneath(root: Path, relative: PurePosixPath) -> bytes:
-    """Read a regular file below root without following links; errors as for `open_beneath`."""
-    with os.fdopen(open_beneath(root, relative), "rb") as file:
-        return file.read()
+    """Read a regular file below root without following links; errors as for `open_beneath`.
+
+    Raises:
+        CspaceError: it has more than MAX_BYTES, too.
+    """
+    return read_limited(open_beneath(root, relative), str(root / relative))
+
+
+def read_limited(descriptor: int, name: str) -> bytes:
+    """Read a file to its end and close it.
+
+    Raises:
+        CspaceError: it has more than MAX_BYTES; name says in the message which it is.
+    """
+    with os.fdopen(descriptor, "rb") as file:
+        # Not by its size, which can grow meanwhile.
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise CspaceError(f"{name}: larger than {MAX_BYTES} bytes")
+    return content

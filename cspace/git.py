@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from cspace import proc
-from cspace.errors import UsageError
+from cspace.errors import CspaceError, UsageError
 
 # Set inside hooks and by wrappers, these would point every command at another repository.
 # GIT_CONFIG_* and the identity stay: they are the user's own way to configure git.
@@ -138,6 +138,46 @@ def is_branch_name(repository: Path, name: str) -> bool:
     return asked.code == 0 and asked.text == name
 
 
+@dataclass(frozen=True, slots=True)
+class PushSetting:
+    """What a remote is pushed when no refspec is given on the command line.
+
+    Attributes:
+        mirror: every ref, whatever the refspecs say.
+        refspecs: the positive and the negative ones, in their order.
+    """
+
+    remote: str
+    mirror: bool
+    refspecs: tuple[str, ...]
+
+
+def push_settings(repository: Path) -> tuple[PushSetting, ...]:
+    """Return how each remote that says so is pushed, by name."""
+    listed = git(
+        repository, "config", "-z", "--get-regexp", r"^remote\..*\.(mirror|push)$", ok=(0, 1)
+    )
+    specs: dict[str, list[str]] = {}
+    mirrors = set()
+    for entry in filter(None, listed.text.split("\0")):
+        key, _, value = entry.partition("\n")
+        remote, _, name = key.removeprefix("remote.").rpartition(".")
+        specs.setdefault(remote, [])
+        if name == "push":
+            specs[remote].append(value)
+        else:
+            mirrors.add(remote)
+    return tuple(
+        PushSetting(remote, remote in mirrors and _is_mirror(repository, remote), tuple(found))
+        for remote, found in sorted(specs.items())
+    )
+
+
+def _is_mirror(repository: Path, remote: str) -> bool:
+    words = ("config", "--type=bool", "--get", f"remote.{remote}.mirror")
+    return git(repository, *words).text == "true"
+
+
 def object_format(repository: Path) -> str:
     """Return the hash that the repository names its objects by: sha1 or sha256."""
     return git(repository, "rev-parse", "--show-object-format").text
@@ -234,8 +274,15 @@ def tree_blobs(repository: Path, commit: str) -> set[str]:
     return {found[2] for found in words if found[1] == "blob"}
 
 
-def read_file(repository: Path, commit: str, path: str) -> bytes:
-    """Return the bytes of a file in a commit."""
+def read_file(repository: Path, commit: str, path: str, *, limit: int) -> bytes:
+    """Return the bytes of a file in a commit.
+
+    Raises:
+        CspaceError: it has more than limit.
+    """
+    size = max(object_sizes(repository, [f"{commit}:{path}"]).values(), default=0)
+    if size > limit:
+        raise CspaceError(f"{path} in {commit} has {size} bytes, more than {limit}")
     return git(repository, "cat-file", "blob", f"{commit}:{path}", env=_AS_STORED).stdout
 
 

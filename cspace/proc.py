@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -15,6 +16,8 @@ from typing import IO
 from cspace.errors import CommandFailed
 
 TAIL_LINES = 15
+# A line that does not end is cut into lines this long: what runs in a container can write one.
+MAX_LINE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ def stream(
 ) -> None:
     """Run a program and hand over each line of its stdout and stderr as it comes.
 
+    A line is at most MAX_LINE_BYTES long; what follows comes as another one.
+
     Args:
         tail_lines: how many of its last lines an error repeats.
 
@@ -94,13 +99,51 @@ def stream(
     except OSError as error:
         raise _not_started(words, cwd, error) from error
     with process:
-        assert process.stdout is not None  # noqa: S101  PIPE above; tells the type checker
-        for raw in process.stdout:
+        output = process.stdout
+        assert output is not None  # noqa: S101  PIPE above; tells the type checker
+        for raw in iter(lambda: output.readline(MAX_LINE_BYTES), b""):
             line = raw.decode("utf-8", "replace").rstrip("\r\n")
             tail = [*tail[-tail_lines + 1 :], line]
             on_line(line)
     if process.returncode:
         raise failure(words, process.returncode, "\n".join(tail), tail_lines)
+
+
+def run_limited(*argv: str | Path, limit: int, ok: tuple[int, ...] = (0,)) -> Result:
+    """Run a program that somebody else's code speaks through, and end it when it says too much.
+
+    Args:
+        limit: the most bytes that its stdout may have, and its stderr.
+
+    Raises:
+        CommandFailed: as for `run`, or it said more.
+    """
+    words = tuple(str(word) for word in argv)
+    try:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except OSError as error:
+        raise _not_started(words, None, error) from error
+
+    def read(pipe: IO[bytes] | None) -> bytes:
+        said = pipe.read(limit + 1) if pipe is not None else b""
+        if len(said) > limit:
+            process.kill()
+        return said
+
+    with process, ThreadPoolExecutor(2) as pool:
+        try:
+            stdout, stderr = pool.map(read, (process.stdout, process.stderr))
+        except BaseException:
+            process.kill()
+            raise
+    if max(len(stdout), len(stderr)) > limit:
+        raise CommandFailed(f"{shlex.join(words)} said more than {limit} bytes")
+    result = Result(words, process.returncode, stdout, stderr)
+    if result.code not in ok:
+        raise failure(words, result.code, os.fsdecode(stderr or stdout))
+    return result
 
 
 @contextlib.contextmanager

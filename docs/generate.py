@@ -124,7 +124,7 @@ def exit_codes_page() -> Page:
         ],
     )
     yield (
-        "`exec`, `shell`, `attach` and `logs` become the program that they start, so that"
+        "`exec`, `shell` and `attach` become the program that they start, so that"
         " program's own exit code is passed on."
     )
 

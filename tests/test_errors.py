@@ -17,6 +17,7 @@ CODES = {
     "CommandFailed": 5,
     "EngineUnavailable": 6,
     "PartialFailure": 7,
+    "Diagnosed": 8,
 }
 
 

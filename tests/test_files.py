@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
@@ -301,3 +302,17 @@ def test_a_path_component_swapped_for_a_link_hazard_nothing_outside_is_read(tmp_
                 safe.add(files.read_beneath(root, PurePosixPath("a/file")))
     assert naive == {b"ours", b"private"}
     assert safe == {b"ours"}
+
+
+def test_a_sparse_file_of_ten_gigabytes_is_refused_without_being_read(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(10 << 30)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CspaceError, match=f"file: larger than {files.MAX_BYTES} bytes"):
+            files.read_beneath(tmp_path, PurePosixPath("file"))
+        assert tracemalloc.get_traced_memory()[1] < 3 * files.MAX_BYTES
+    finally:
+        tracemalloc.stop()
+    os.truncate(tmp_path / "file", files.MAX_BYTES)
+    assert len(files.read_beneath(tmp_path, PurePosixPath("file"))) == files.MAX_BYTES

@@ -187,3 +187,30 @@ def test_talk_names_a_missing_program() -> None:
         proc.talk("no-such-program", env=os.environ),
     ):
         pytest.fail("it was started")
+
+
+def test_a_line_that_never_ends_comes_in_pieces() -> None:
+    size = 3 * proc.MAX_LINE_BYTES + 5
+    lines: list[str] = []
+    proc.stream(*python(f"print('x' * {size}); print('end')"), on_line=lines.append)
+    assert [len(line) for line in lines] == [proc.MAX_LINE_BYTES] * 3 + [5, 3]
+
+
+def test_an_answer_within_its_limit_comes_back_whole() -> None:
+    code = r"import os; os.write(1, b'x' * 100000); os.write(2, b'err'); raise SystemExit(3)"
+    result = proc.run_limited(*python(code), limit=100_000, ok=(3,))
+    assert (result.code, result.stdout, result.stderr) == (3, b"x" * 100_000, b"err")
+    with pytest.raises(CommandFailed, match="err"):
+        proc.run_limited(*python(code), limit=100_000)
+
+
+@pytest.mark.parametrize("descriptor", [1, 2])
+def test_a_program_that_says_too_much_is_ended(descriptor: int) -> None:
+    code = f"import os\nwhile True: os.write({descriptor}, b'x' * 65536)"
+    with pytest.raises(CommandFailed, match="said more than 1000000 bytes"):
+        proc.run_limited(*python(code), limit=1_000_000)
+
+
+def test_a_limited_program_that_is_missing_is_named() -> None:
+    with pytest.raises(CommandFailed, match="no-such-program: program not found"):
+        proc.run_limited("no-such-program", limit=10)

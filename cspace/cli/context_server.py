@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace import git
+from cspace.cli.render import progress
 from cspace.errors import CspaceError
 from cspace.owner import find_owner
 from cspace.paths import INSIDE, user_directory
@@ -50,6 +51,7 @@ def open_store(root: Path) -> ContextStore:
     """
     from cspace.context.records import Origin  # noqa: PLC0415  as above
     from cspace.context.store import ContextStore  # noqa: PLC0415
+    from cspace.quarantine.shelf import sweep  # noqa: PLC0415
 
     project = root.absolute()
     root = _store_root(project)
@@ -61,6 +63,8 @@ def open_store(root: Path) -> ContextStore:
     origin = Origin(instance or user, instance, lambda: _head(project))
     store = ContextStore(root, origin, find_owner())
     store.check_root()
+    if instance is None:
+        sweep(root, find_owner(), progress)
     return store
 
 

@@ -35,9 +35,9 @@ def init(context: typer.Context, *, as_json: AsJson = False) -> None:
     from cspace.lifecycle.init import init_project  # noqa: PLC0415  loads the context store
 
     deps: Deps = context.obj
-    result = init_project(deps.project.root, find_owner())
+    result = init_project(deps.project.root, find_owner(), deps.report)
     if as_json:
-        render.show_json(root=result.root, changed=result.changed)
+        render.show_json(root=result.root, changed=result.changed, quarantined=result.quarantined)
     elif result.changed:
         render.show_lines([*(f"created or changed {name}" for name in result.changed)])
         render.note("next: git add -A && git commit, then: cspace up mercury")

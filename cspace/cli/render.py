@@ -77,6 +77,9 @@ def progress(event: Event) -> None:
             said = f"{event.seconds or 0:.1f} s"
         case State.FAILED:
             said = f"failed after {event.seconds or 0:.1f} s"
+        case State.NOTICE:
+            note(f"note: {event.detail}")
+            return
         case State.OUTPUT if _BUILD_STEP.match(event.detail):
             said = event.detail[:BUILD_LINE_LENGTH]
         case _:

@@ -14,6 +14,8 @@ from cspace.errors import CspaceError, NotFound
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 200
+# One call reads no more of a kind than this: many large files together hurt as much as one.
+MAX_TOTAL_BYTES = 32 * 1024 * 1024
 _NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
@@ -66,13 +68,19 @@ class _Reading:
 
     store: ContextStore
     skipped: list[Skipped] = field(default_factory=list)
+    left: int = MAX_TOTAL_BYTES
+    unread: int = 0
 
     def load(
         self, kind: Kind, stems: tuple[str, ...], accept: Callable[[Info], bool] | None
     ) -> Iterator[Entry]:
         for stem in stems:
+            if self.left <= 0:
+                self.unread += 1
+                continue
             try:
                 entry = self.store.load_entry(kind, stem)
+                self.left -= len(entry.text)
                 if accept is None or accept(entry.info):
                     yield entry
             except NotFound:
@@ -142,6 +150,9 @@ def newest(
         entries += reading.load(kind, day, accept)
     entries.sort(key=_newest_first)
     left_out = max(0, len(entries) - limit) + len(stems) - seen
+    if reading.unread:
+        reason = f"{reading.unread} not read, after {MAX_TOTAL_BYTES} bytes of others"
+        reading.skipped.append(Skipped(str(store.folder(kind).relative), reason))
     return Listing(tuple(entries[:limit]), left_out, tuple(reading.skipped))
 
 

@@ -21,8 +21,6 @@ from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.files import Owner
 
 SUFFIX = ".md"
-# Far above what a person writes; below what would hurt a reader of many.
-MAX_BYTES = 8 * 1024 * 1024
 LOCK_SECONDS = 10.0
 # How many names an error compares to suggest one: comparing is slow.
 NEAREST_OF = 500
@@ -155,10 +153,9 @@ class Folder:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableDocument(f"{path}: not a regular file")
-            if status.st_size > MAX_BYTES:
-                raise UnreadableDocument(f"{path}: larger than {MAX_BYTES} bytes")
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read(MAX_BYTES), status
+            return files.read_limited(os.dup(descriptor), str(path)), status
+        except CspaceError as error:
+            raise UnreadableDocument(str(error)) from error
         finally:
             os.close(descriptor)
 
@@ -172,9 +169,9 @@ class Folder:
         return NotFound(f"{self.path_of(stem)} does not exist", hint=known)
 
     def _check_size(self, content: bytes) -> None:
-        if len(content) > MAX_BYTES:
+        if len(content) > files.MAX_BYTES:
             raise UsageError(
-                f"the document would have {len(content)} bytes, more than {MAX_BYTES}",
+                f"the document would have {len(content)} bytes, more than {files.MAX_BYTES}",
                 hint="start a new one, or refer to a file",
             )
 

@@ -41,6 +41,8 @@ POLL_SECONDS = 0.05
 # git starts a thread for each processor.
 TASK_PIDS = 1024
 _DOCKER_FAILED = 125
+# A program in a throw-away container answers in a few lines; an agent's code may speak beside it.
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, State.RUNNING)
 # What `docker compose run` puts on a container that a person started beside the service's own.
 _ONE_OFF = "com.docker.compose.oneoff"
@@ -173,7 +175,8 @@ class DockerEngine:
         words += [f"--user={user.uid}:{user.gid}", *(f"--mount={_mount(each)}" for each in mounts)]
         words += [f"--label={key}={value}" for key, value in labels.items()]
         # From 125 on it is Docker that speaks, not the program.
-        return proc.run(*words, image, *argv, ok=tuple(range(_DOCKER_FAILED)))
+        ours = tuple(range(_DOCKER_FAILED))
+        return proc.run_limited(*words, image, *argv, limit=MAX_ANSWER_BYTES, ok=ours)
 
     def start_composition(
         self, composition: Composition, *, recreate: bool, on_line: OnLine

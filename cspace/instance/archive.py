@@ -26,6 +26,8 @@ from cspace.instance.snapshot_manifest import Manifest, parse_manifest
 from cspace.paths import INSIDE
 
 ROOT = "refs/cspace/archive"
+# That of a million paths; what a container made can claim to be larger.
+MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 _STAMP = "%Y%m%dT%H%M%SZ"
 # -I: a package named cspace in the work directory is an agent's.
 _PROGRAM = (INSIDE.python, "-I", "-m", "cspace.instance.snapshot")
@@ -188,7 +190,8 @@ def list_archives(repository: Path, name: str | None = None) -> tuple[Archive, .
 
 def load_manifest(repository: Path, archive: Archive) -> Manifest:
     """Return what an archive holds."""
-    return parse_manifest(git.read_file(repository, archive.commit, "manifest.json"))
+    name, limit = "manifest.json", MAX_MANIFEST_BYTES
+    return parse_manifest(git.read_file(repository, archive.commit, name, limit=limit))
 
 
 def remove_archive(repository: Path, archive: Archive) -> None:

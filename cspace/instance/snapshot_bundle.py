@@ -12,6 +12,9 @@ from typing import IO
 from cspace import files
 from cspace.errors import CspaceError
 
+# A repository with a hundred thousand refs has a header of ten megabytes.
+MAX_HEADER_BYTES = 64 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -41,13 +44,15 @@ def read_header(bundle: Path) -> Header:
     """Read a bundle's header.
 
     Raises:
-        CspaceError: it is not a bundle.
+        CspaceError: it is not a bundle, or one with a header that no repository needs.
     """
     object_format, needed, refs = "sha1", list[str](), dict[str, str]()
     with _open(bundle) as file:
-        if file.readline() not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
+        if file.readline(MAX_HEADER_BYTES) not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
             raise CspaceError(f"{bundle} is not a git bundle")
-        while line := file.readline().rstrip(b"\n"):
+        while line := file.readline(MAX_HEADER_BYTES).rstrip(b"\n"):
+            if file.tell() > MAX_HEADER_BYTES:
+                raise CspaceError(f"{bundle}: its header is larger than {MAX_HEADER_BYTES} bytes")
             text = line.decode("utf-8", "replace")
             if text.startswith("@object-format="):
                 object_format = text.partition("=")[2]
@@ -68,5 +73,5 @@ def open_pack(bundle: Path, header: Header) -> Iterator[IO[bytes]]:
 
 
 def _open(bundle: Path) -> IO[bytes]:
-    # It comes out of a container that has met an agent's files: a link is not what was asked for.
+    # A container wrote it, beside whatever an agent's code in there made of its directory.
     return os.fdopen(files.open_beneath(bundle.parent, PurePosixPath(bundle.name)), "rb")

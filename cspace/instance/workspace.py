@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, files, git, proc
+from cspace import assets, files, git, trees
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
 from cspace.paths import CONTEXT, INSIDE, MEMORY
@@ -30,7 +30,6 @@ _TEMPLATE = "workspace"
 # The user's hooks would run for a clone they know nothing of; LFS would download.
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
-_REAL_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not urllib: what git accepts as a URL is more than that parses.
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#]*)@", re.IGNORECASE)
 
@@ -96,7 +95,7 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
         CommandFailed: git could not, for example because the disk is full; nothing is left behind.
     """
     partial = workspace.with_name(f"{workspace.name}.partial")
-    remove_tree(partial)
+    trees.remove_tree(partial)
     files.ensure_directory(partial.parent, owner=owner)
     # Ours until it is whole: git refuses to work in a directory of another user.
     partial.mkdir()
@@ -108,7 +107,7 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
         yield clone
         partial.rename(workspace)
     except BaseException:
-        remove_tree(partial)
+        trees.remove_tree(partial)
         raise
 
 
@@ -199,46 +198,6 @@ def _give_tree(root: Path, owner: Owner) -> None:
         os.fchown(descriptor, owner.uid, owner.gid)
         for name in (*directories, *names):
             os.chown(name, owner.uid, owner.gid, dir_fd=descriptor, follow_symlinks=False)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a directory with whatever modes an agent gave its entries; nothing if it is not there.
-
-    Links are removed and never followed.
-
-    Raises:
-        CommandFailed: something could not be removed.
-    """
-    # Not shutil: an agent can nest directories deeper than Python recurses.
-    if proc.run("rm", "-rf", "--", path, ok=(0, 1)).code:
-        _unlock_directories(path)
-        proc.run("rm", "-rf", "--", path)
-
-
-def _unlock_directories(root: Path) -> None:
-    """Let the owner into every directory below root, itself included.
-
-    Not chmod -R: it follows a link that takes a directory's place after it looked.
-    """
-    pending = [PurePosixPath(root.name)]
-    while pending:
-        relative = pending.pop()
-        try:
-            parent = files.open_directory(root.parent, relative.parent)
-            try:
-                entered = os.open(relative.name, os.O_PATH | _REAL_DIRECTORY, dir_fd=parent)
-            finally:
-                os.close(parent)
-        except OSError:
-            continue  # gone, or no directory any more
-        try:
-            # Through /proc, which leads to what was opened: fchmod refuses such a descriptor.
-            place = Path(f"/proc/self/fd/{entered}")
-            place.chmod(place.stat().st_mode | stat.S_IRWXU)
-            with os.scandir(place) as found:
-                pending += [relative / e.name for e in found if e.is_dir(follow_symlinks=False)]
-        finally:
-            os.close(entered)
 
 
 def _git(target: Path, *words: str | Path) -> str:

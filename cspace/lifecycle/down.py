@@ -6,15 +6,17 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from cspace import trees
 from cspace.engine.model import Container, State
 from cspace.errors import Conflict
-from cspace.instance import labels, workspace
+from cspace.instance import labels
 from cspace.instance.names import check_name
 from cspace.instance.observe import Observed, get_instance
 from cspace.instance.plan import Action, Step, plan_down
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.up import Planned
+from cspace.quarantine.shelf import Quarantined, sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +25,12 @@ class Removed:
 
     Attributes:
         archive: the name of the archive that `cspace restore` takes; None when nothing was kept.
+        quarantined: what was moved aside before; each was reported when it was.
     """
 
     name: str
     archive: str | None
+    quarantined: tuple[Quarantined, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,12 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
         CspaceError: the work can not be archived; the instance is stopped, nothing is removed.
     """
     with _locked(host, name):
+        quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         archived = None
         for step in plan(host, name, discard=discard).steps:
             with host.phase(name, step.action, step.cause):
                 archived = _apply(host, name, step) or archived
-    return Removed(name, archived)
+    return Removed(name, archived, quarantined)
 
 
 @contextlib.contextmanager
@@ -135,9 +140,9 @@ def _remove_state(host: Host, name: str) -> None:
     paths = host.paths(name)
     # Renamed first: half a workspace must not be taken for a whole one by the next `up`.
     doomed = paths.workspace.with_name("workspace.partial")
-    workspace.remove_tree(doomed)
+    trees.remove_tree(doomed)
     with contextlib.suppress(FileNotFoundError):
         paths.workspace.rename(doomed)
     for path in sorted(set(paths.state.iterdir()) - {paths.record}):
-        workspace.remove_tree(path)
-    workspace.remove_tree(paths.state)
+        trees.remove_tree(path)
+    trees.remove_tree(paths.state)

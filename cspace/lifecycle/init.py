@@ -13,8 +13,10 @@ from typing import Any
 from cspace import files
 from cspace.context.skeleton import ensure_skeleton
 from cspace.errors import CspaceError, UsageError
+from cspace.events import Report, ignore
 from cspace.files import Owner
 from cspace.paths import CONTEXT, CONTEXT_KINDS, MEMORY
+from cspace.quarantine.shelf import Quarantined, sweep
 
 IGNORED = (".cspace.local.json",)
 SERVER = "cspace-context"
@@ -23,18 +25,24 @@ REGISTRATION = {"command": "cspace", "args": ["context-server"]}
 
 @dataclass(frozen=True, slots=True)
 class Initialised:
-    """What `init` made or changed, by path relative to the project; empty when nothing was left."""
+    """What `init` made or changed, by path relative to the project; empty when nothing was left.
+
+    Attributes:
+        quarantined: what was moved aside before; each was reported when it was.
+    """
 
     root: Path
     changed: tuple[str, ...]
+    quarantined: tuple[Quarantined, ...]
 
 
-def init_project(root: Path, owner: Owner) -> Initialised:
+def init_project(root: Path, owner: Owner, report: Report = ignore) -> Initialised:
     """Create what is missing; what is there keeps its content.
 
     Raises:
         UsageError: `.mcp.json` is not a JSON object that a server could be added to.
     """
+    quarantined = sweep(root, owner, report)
     registered = _with_server(root / ".mcp.json")
     changed = [".mcp.json"] if registered is not None else []
     if registered is not None:
@@ -45,7 +53,7 @@ def init_project(root: Path, owner: Owner) -> Initialised:
     changed += _ignore(root / ".gitignore", owner)
     missing = [path for path in (MEMORY, CONTEXT) if not (root / path).exists()]
     seed(root, owner)
-    return Initialised(root, (*changed, *map(str, missing)))
+    return Initialised(root, (*changed, *map(str, missing)), quarantined)
 
 
 def seed(root: Path, owner: Owner) -> None:

@@ -18,6 +18,7 @@ from cspace.instance.plan import Action, Step, plan_up
 from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.quarantine.shelf import Quarantined, sweep
 
 MOVED = "another Docker engine ran it before: remove the container there, it shares the workspace"
 
@@ -46,6 +47,7 @@ class Ready:
     Attributes:
         reused: it ran already, and nothing was done to it.
         notices: what a person should know, one sentence each.
+        quarantined: what was moved aside before; each was reported when it was.
         seconds: how long it took.
     """
 
@@ -58,6 +60,7 @@ class Ready:
     workspace: Path
     ports: tuple[Port, ...]
     notices: tuple[str, ...]
+    quarantined: tuple[Quarantined, ...]
     seconds: float
 
 
@@ -126,6 +129,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
     if not wish.existing:
         _claim(host, name)
     with host.locked(name), _forgotten_if_empty(host, name):
+        quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         before = host.observe(name)
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
@@ -153,6 +157,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         workspace=host.paths(name).workspace,
         ports=observed.container.ports,
         notices=notices,
+        quarantined=quarantined,
         seconds=time.monotonic() - started,
     )
 

@@ -31,7 +31,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 main()
 """
 INSTANCE = ("up", "start", "stop", "down", "restore", "status", "ports")
-COMMANDS = (*INSTANCE, "init", "list", "exec", "shell", "attach", "logs", "context-server")
+OTHERS = ("init", "list", "exec", "shell", "attach", "logs", "context-server", "doctor")
+COMMANDS = (*INSTANCE, *OTHERS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

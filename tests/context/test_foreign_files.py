@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from cspace.context import listing
-from cspace.context.listing import Wanted
+from cspace.context.digest import read_context
+from cspace.context.listing import MAX_TOTAL_BYTES, Wanted
 from cspace.context.records import Entry, Kind
+from cspace.context.search import search_context
 from cspace.context.store import ContextStore
 from cspace.errors import CspaceError
+from cspace.files import MAX_BYTES
 
 FOREIGN = {
     "older-tool": (
@@ -107,3 +110,35 @@ def test_one_bad_file_never_breaks_the_rest(store: ContextStore, root: Path) -> 
         "2026-01-04-directory": "not a regular file",
         "2026-01-03-link": "a link or another file stands where cspace expects its own",
     }
+
+
+def test_large_files_hurt_no_more_together_than_one_does(store: ContextStore, root: Path) -> None:
+    directory = root / ".cspace/context/findings"
+    directory.mkdir(parents=True)
+    for day in range(1, 29):
+        with (directory / f"2026-01-{day:02}-x.md").open("wb") as file:
+            file.truncate(MAX_BYTES)
+    (directory / "2026-02-01-good.md").write_bytes(FOREIGN["older-tool"])
+    with (directory / "2026-02-02-huge.md").open("wb") as file:
+        file.truncate(10 << 30)
+    found = search_context(store, "text")
+    assert [hit.slug for hit in found.entries] == ["2026-02-01-good"]
+    huge, rest = found.skipped
+    assert (huge.path, huge.reason) == (
+        ".cspace/context/findings/2026-02-02-huge.md",
+        f"larger than {MAX_BYTES} bytes",
+    )
+    read = MAX_TOTAL_BYTES // MAX_BYTES
+    assert (rest.path, rest.reason.split(",")[0]) == (
+        ".cspace/context/findings",
+        f"{28 - read} not read",
+    )
+
+
+def test_a_human_file_that_is_too_large_is_named_and_not_read(
+    store: ContextStore, root: Path
+) -> None:
+    (root / ".cspace/context").mkdir(parents=True)
+    with (root / ".cspace/context/direction.md").open("wb") as file:
+        file.truncate(10 << 30)
+    assert "(not readable: " in read_context(store, ("direction",)).text

@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from cspace.docstore.folder import MAX_BYTES, Folder, UnreadableDocument
+from cspace.docstore.folder import Folder, UnreadableDocument
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
-from cspace.files import lock
+from cspace.files import MAX_BYTES, lock
 
 
 @pytest.fixture

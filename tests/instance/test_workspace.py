@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,15 +11,12 @@ from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
 from cspace.instance.workspace import (
     Clone,
-    _unlock_directories,
     new_workspace,
     plan_start,
-    remove_tree,
     strip_credentials,
 )
 from cspace.paths import INSIDE
 from cspace.project import find_project
-from tests.swapping import swapping
 
 OWNER = Owner(os.geteuid() or 1000, os.getegid() or 1000)
 
@@ -261,20 +257,6 @@ def test_the_users_hooks_do_not_run_for_a_clone(
     assert not (tmp_path / "ran").exists()
 
 
-def test_removing_follows_no_link_and_minds_no_mode(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").touch()
-    doomed = tmp_path / "doomed"
-    (doomed / "closed" / "deep").mkdir(parents=True)
-    (doomed / "link").symlink_to(outside)
-    (doomed / "closed" / "deep").chmod(0)
-    (doomed / "closed").chmod(0o500)
-    remove_tree(doomed)
-    assert not doomed.exists()
-    assert (outside / "kept").exists()
-
-
 def test_an_include_pattern_that_fits_more_than_it_should_stops_nothing(
     repo: Path, workspace: Path
 ) -> None:
@@ -301,41 +283,6 @@ def test_an_address_that_is_no_url_is_kept(repo: Path, workspace: Path) -> None:
     git.git(repo, "remote", "add", "origin", "http://user:pw@[x")
     clone(repo, workspace)
     assert inside(workspace, "config", "remote.origin.url") == "http://[x"
-
-
-def test_a_tree_deeper_than_any_path_can_be_removed(tmp_path: Path) -> None:
-    doomed = tmp_path / "doomed"
-    doomed.mkdir()
-    deepest = os.open(doomed, os.O_RDONLY)
-    for _ in range(1500):
-        os.mkdir("d", dir_fd=deepest)
-        deeper = os.open("d", os.O_RDONLY, dir_fd=deepest)
-        os.close(deepest)
-        deepest = deeper
-    os.fchmod(deepest, 0)
-    os.close(deepest)
-    doomed.chmod(0)
-    remove_tree(doomed)
-    assert not doomed.exists()
-
-
-def test_unlocking_directories_for_removal_follows_no_link_that_is_swapped_in(
-    tmp_path: Path,
-) -> None:
-    modes = set[int]()
-    for naive in (True, False):
-        doomed, outside = tmp_path / f"doomed-{naive}", tmp_path / f"outside-{naive}"
-        (doomed / "a").mkdir(parents=True)
-        (outside / "closed").mkdir(parents=True)
-        (doomed / "a" / "closed").mkdir()
-        outside.chmod(0o500)
-        with swapping(doomed / "a", outside, count=50_000) as swapper:
-            while swapper.poll() is None:
-                (doomed / "a").chmod(0o700) if naive else _unlock_directories(doomed)
-        modes.add(stat.S_IMODE(outside.stat().st_mode))
-        if naive:
-            assert modes == {0o700}
-    assert modes == {0o700, 0o500}
 
 
 def test_an_include_file_that_is_a_link_is_refused(

@@ -1,0 +1,39 @@
+"""`cspace doctor`: what is broken, and what repairs it."""
+
+from __future__ import annotations
+
+import typer
+
+from cspace.cli import render
+from cspace.cli.options import AsJson
+from cspace.deps import Deps
+from cspace.errors import Diagnosed
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(doctor)
+
+
+def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """Say what is broken, and the command that repairs it; changes nothing.
+
+    Example: cspace doctor
+    """
+    from cspace.doctor.checks import examine  # noqa: PLC0415  loads the context store
+    from cspace.doctor.model import Patient  # noqa: PLC0415
+
+    deps: Deps = context.obj
+    found = examine(Patient(deps.engine, deps.project, deps.user))
+    if as_json:
+        render.show_json(diagnoses=found)
+    elif found:
+        render.show_lines(
+            line
+            for one in found
+            for line in (f"{one.check}: {one.problem}", f"  repair: {one.repair}")
+        )
+    else:
+        render.show_lines(["nothing found"])
+    if found:
+        raise Diagnosed(f"doctor found {len(found)} thing{'s' if len(found) > 1 else ''}")

@@ -1,0 +1,125 @@
+"""The checks: each returns what it found, and raises for no bad state."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from cspace.context.listing import list_entries
+from cspace.context.records import HUMAN, ROOT
+from cspace.context.store import ContextStore
+from cspace.doctor.model import Check, Diagnosis, Patient
+from cspace.doctor.publishing import check_publishing
+from cspace.errors import CspaceError, expected
+from cspace.instance.observe import state_names
+from cspace.instance.record import load_record
+from cspace.paths import instance_paths
+from cspace.quarantine.scan import SHARED, Kind, iter_foreign
+from cspace.quarantine.shelf import list_quarantined
+
+
+def check_engine(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Ask the Docker engine for an answer."""
+    try:
+        patient.engine.ping()
+    except CspaceError as error:
+        return (Diagnosis("engine", str(error), error.hint or "docker info"),)
+    return ()
+
+
+def check_instances(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Read every instance's record."""
+    found = []
+    for name in state_names(patient.user, patient.project.id):
+        paths = instance_paths(patient.user, patient.project.id, name)
+        try:
+            load_record(paths.record)
+        except FileNotFoundError:
+            if paths.workspace.is_dir():
+                problem = f"{name}: {paths.record} is missing"
+                found.append(Diagnosis("instances", problem, f"cspace down {name}"))
+        except (CspaceError, OSError) as error:
+            known = expected(error)
+            repair = known.hint or f"cspace down {name}"
+            found.append(Diagnosis("instances", f"{name}: {known}", repair))
+    return tuple(found)
+
+
+def check_shared(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Look for what could run or redirect in the directories that instances write to."""
+    root = patient.project.root
+    misplaced = tuple(
+        Diagnosis("shared", f"{str(path)!r} is not a directory of its own", _look(root / path))
+        for path in SHARED
+        if os.path.lexists(root / path)
+        and ((root / path).is_symlink() or not (root / path).is_dir())
+    )
+    return misplaced + tuple(
+        Diagnosis(
+            "shared",
+            f"{str(one.path)!r} is {one.kind.reason}",
+            f"chmod u+rwx {shlex.quote(str(root / one.path))}"
+            if one.kind is Kind.UNREADABLE
+            else "cspace init",
+        )
+        for one in iter_foreign(root)
+    )
+
+
+def check_quarantine(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Name what was moved aside and waits for a person."""
+    return tuple(
+        Diagnosis(
+            "quarantine",
+            f"{one.id} waits: it was moved from {one.path!r}"
+            if one.path
+            else f"{one.id} waits: where it was is not known",
+            f"cspace quarantine remove {one.id}",
+        )
+        for one in list_quarantined(patient.project.root)
+    )
+
+
+def check_context(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Read every file of the context."""
+    store = ContextStore(patient.project.root)
+    found = []
+    for name in HUMAN:
+        try:
+            store.read_human(name)
+        except CspaceError as error:
+            found.append((str(ROOT / f"{name}.md"), str(error)))
+    try:
+        # As many as there are: reading is the check.
+        listed = list_entries(store, limit=1 << 30)
+        found += [(one.path, one.reason) for one in listed.skipped]
+    except CspaceError as error:
+        found.append((str(ROOT), str(error)))
+    return tuple(
+        Diagnosis(
+            "context",
+            f"{path!r} can not be read: {reason}",
+            _look(store.root / path),
+        )
+        for path, reason in found
+    )
+
+
+def _look(path: Path) -> str:
+    return f"look at it and move it away: ls -ld {shlex.quote(str(path))}"
+
+
+CHECKS: tuple[Check, ...] = (
+    check_engine,
+    check_instances,
+    check_publishing,
+    check_shared,
+    check_quarantine,
+    check_context,
+)
+
+
+def examine(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Run every check."""
+    return tuple(found for check in CHECKS for found in check(patient))

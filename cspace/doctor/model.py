@@ -1,0 +1,41 @@
+"""Who is examined, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cspace.engine.model import Engine
+from cspace.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """One project on this machine.
+
+    Attributes:
+        user: `~/.cspace`.
+    """
+
+    engine: Engine
+    project: Project
+    user: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One thing that is wrong.
+
+    Attributes:
+        check: which check found it.
+        problem: what is wrong, naming it.
+        repair: the command, or what else to do.
+    """
+
+    check: str
+    problem: str
+    repair: str
+
+
+Check = Callable[[Patient], tuple[Diagnosis, ...]]
