@@ -96,7 +96,7 @@ def test_down_with_discard_leaves_no_archive(person: Person) -> None:
     person.cspace("up", "mars")
     person.inside("mars", "bash", "-c", "echo lost >lost")
     (gone,) = person.cspace("down", "--discard", "mars", "--json").json["instances"]
-    assert gone == {"name": "mars", "archive": None}
+    assert gone == {"name": "mars", "archive": None, "quarantined": []}
     assert archives(person) == before
     assert not person.state("mars").state.exists()
 
