@@ -78,7 +78,8 @@ class Deps:
         """Join the project with its settings, image, secrets and engine.
 
         Args:
-            teardown: nothing is made, so the project's settings, broken ones too, do not matter.
+            teardown: nothing is made, so neither the project's settings nor secrets matter, broken
+                ones too.
         """
         from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
         from cspace.instance.secrets import find_secrets  # noqa: PLC0415
@@ -96,7 +97,7 @@ class Deps:
             settings=settings,
             image=image,
             environment=self._inherited(),
-            secrets=find_secrets(self.user, self.environ),
+            secrets={} if teardown else find_secrets(self.user, self.environ),
             now=lambda: datetime.now(UTC),
             report=self.report,
         )

@@ -53,7 +53,6 @@ class Request:
         shallow: the commits at which the host's own history is cut.
         at: time of the archive, in seconds since 1970.
         opaque: carry every repository as plain files.
-        accept_broken: carry broken repositories below the workspace as plain files.
         ignored_each, ignored_total: bytes of ignored files that come along.
     """
 
@@ -62,7 +61,6 @@ class Request:
     object_format: str = "sha1"
     at: int = 0
     opaque: bool = False
-    accept_broken: bool = False
     ignored_each: int = IGNORED_EACH
     ignored_total: int = IGNORED_TOTAL
 
@@ -133,10 +131,12 @@ class _Packing:
         for path in paths:
             number = numbers.get(path, 0)
             self.followed[path] = Repository(number, path, Carried.OBJECTS)
+        ignored = self._ignored()
         kept, dropped = leave_out(
-            self.tree.entries, self._ignored(),
+            self.tree.entries, ignored,
             each=self.request.ignored_each, total=self.request.ignored_total,
         )  # fmt: skip
+        kept = [replace(one, ignored=True) if one.path in ignored else one for one in kept]
         self.left_out = [*self.tree.specials, *dropped]
         self.entries = name_blobs(self.workspace, kept, self.request.object_format)
         self._find_damage()
@@ -152,7 +152,7 @@ class _Packing:
 
     def _report(self, path: bytes, reason: str) -> None:
         """Note a broken repository; the workspace's own never stops the packing."""
-        if path != b".git" and not self.request.accept_broken:
+        if path != b".git":
             raise CspaceError(
                 f"the repository {show(path)} is broken: {reason}",
                 hint=f"repair it or remove it, then try again: git -C {show(path)} fsck",
