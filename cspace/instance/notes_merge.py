@@ -16,7 +16,7 @@ from cspace.instance.archive import Archive
 from cspace.instance.snapshot_git import create_scratch
 
 NOTES = "refs/notes"
-MOST_NOTES = 1_000_000
+MOST_NOTES = 500_000
 LARGEST_NOTE = 1 << 20
 _ATTEMPTS = 5
 _HEX = re.compile(rb"[0-9a-f]+")

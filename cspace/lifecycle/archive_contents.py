@@ -12,10 +12,17 @@ from enum import StrEnum
 from pathlib import Path
 
 from cspace import git
-from cspace.errors import CommandFailed
 from cspace.git import Staged
 from cspace.instance.archive import load_manifest
-from cspace.instance.snapshot_manifest import Entry, Kind, LeftOut, Manifest, Problem, Repository
+from cspace.instance.snapshot_manifest import (
+    Carried,
+    Entry,
+    Kind,
+    LeftOut,
+    Manifest,
+    Problem,
+    Repository,
+)
 from cspace.instance.snapshot_walk import SHARED
 from cspace.lifecycle.archives import count_own_commits, find_archive, find_branch
 
@@ -26,7 +33,10 @@ _OURS = re.compile(r"\d+/(keep|other/\d+)")
 
 
 class State(StrEnum):
-    """How a path stands to the commit that the workspace was on; one can be staged and changed."""
+    """How a path stands to the commit that the workspace was on; one can be staged and changed.
+
+    It is unknown where the repository came along as plain files, which git on the host never reads.
+    """
 
     COMMITTED = "committed"
     STAGED = "staged"
@@ -36,6 +46,7 @@ class State(StrEnum):
     IGNORED = "ignored"
     NESTED = "in a repository below"
     GIT = "git's own"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +164,11 @@ class _Comparison:
     def __init__(self, repository: Path, manifest: Manifest) -> None:
         self.manifest = manifest
         self.hash = git.object_format(repository)
-        self.head = _read_head(repository, manifest)
-        # Without an index that git can read, everything counts as it stands to the commit.
-        self.index = _read_index(repository, manifest) or self.head
+        self.readable = any(
+            one.number == 0 and one.carried is Carried.OBJECTS for one in manifest.repositories
+        )
+        self.head = _read_head(repository, manifest) if self.readable else {}
+        self.index = _read_index(repository, manifest) if self.readable else {}
         # Below one of these, another repository knows what is staged.
         self.nested = tuple(
             entry.path.removesuffix(b".git")
@@ -181,6 +194,8 @@ class _Comparison:
             return (State.GIT,)
         if entry.path.startswith(self.nested):
             return (State.NESTED,)
+        if not self.readable:
+            return (State.UNKNOWN,)
         staged = self.index.get(entry.path)
         if staged is None:
             return (State.IGNORED if entry.ignored else State.UNTRACKED,)
@@ -209,14 +224,11 @@ def _read_head(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
     return {entry.path: Staged(entry.mode, entry.id, hidden=False) for entry in tree}
 
 
-def _read_index(repository: Path, manifest: Manifest) -> dict[bytes, Staged] | None:
+def _read_index(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
     entry = next((entry for entry in manifest.entries if entry.path == b".git/index"), None)
     if entry is None or not entry.blob:
-        return None
+        return {}
     with tempfile.NamedTemporaryFile(prefix="cspace-index-") as file:
         file.write(git.read_blob(repository, entry.blob))
         file.flush()
-        try:
-            return git.list_index(repository, Path(file.name))
-        except CommandFailed:
-            return None
+        return git.list_index(repository, Path(file.name))
