@@ -7,6 +7,7 @@ run it.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,12 +165,31 @@ def index_pack(repository: Path, pack: IO[bytes]) -> None:
     """
     severity = ",".join(f"{one}=warn" for one in _HARMLESS)
     words = ("index-pack", "--stdin", "--fix-thin", f"--strict={severity}")
-    with proc.talk(
-        "git", "-C", repository, "-c", "core.bigFileThreshold=1m", *words,
-        env=environment() | _AS_STORED, stdin=pack,
-    ) as process:  # fmt: skip
-        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
-        process.stdout.read()
+    objects = object_directory(repository)
+    # Beside the packs until it is whole: git leaves half a pack behind when the disk is full. What
+    # a kill leaves is of a name that `git gc` removes.
+    with tempfile.TemporaryDirectory(prefix="tmp_objdir-", dir=objects) as incoming:
+        stores = {
+            "GIT_OBJECT_DIRECTORY": incoming,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects),
+        }
+        with proc.talk(
+            "git", "-C", repository, "-c", "core.bigFileThreshold=1m", *words,
+            env=environment() | _AS_STORED | stores, stdin=pack,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+            process.stdout.read()
+        (objects / "pack").mkdir(exist_ok=True)
+        # A pack is there for others as soon as its index is.
+        for path in sorted(
+            Path(incoming).glob("pack/pack-*"), key=lambda one: one.suffix == ".idx"
+        ):
+            path.rename(objects / "pack" / path.name)
+
+
+def _quoted(directory: Path) -> str:
+    """Write a directory as git reads it in a list that colons divide."""
+    return '"' + str(directory).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def create_bundle(

@@ -100,7 +100,8 @@ def archive_workspace(repository: Path, place: Place, isolated: Isolated, now: C
     with _exchange(place) as exchange:
         header = _carry(repository, place, isolated, exchange, int(now().timestamp()))
     archive = Archive(place.name, _free_stamp(repository, place.name, now()), header.snapshot)
-    _create_refs(repository, archive, header)
+    with _naming(repository, place.name):
+        _create_refs(repository, archive, header)
     try:
         check_unchanged(place.workspace, check_archive(repository, archive))
     except BaseException:
@@ -117,12 +118,19 @@ def _carry(repository: Path, place: Place, isolated: Isolated, exchange: Path, a
     # A history that the host refuses is still work: it comes along, but only as files, which git
     # on the host never takes for objects.
     _pack(repository, place, isolated, exchange, ("--opaque", f"--at={at}"))
-    try:
+    with _naming(repository, place.name):
         return _take(repository, exchange / _BUNDLE)
+
+
+@contextlib.contextmanager
+def _naming(repository: Path, name: str) -> Iterator[None]:
+    """Let what git refuses on the host say where that is, and what to do."""
+    try:
+        yield
     except CommandFailed as error:
         raise CommandFailed(
-            f"the work of {place.name} can not be archived in {repository}: {error}",
-            hint=f"repair it or make room there, then: cspace down {place.name}",
+            f"the work of {name} can not be archived in {repository}: {error}",
+            hint=f"repair it or make room there, then: cspace down {name}",
         ) from error
 
 
@@ -136,7 +144,14 @@ def _pack(
         *options,
     )  # fmt: skip
     mounts = (Mount(place.workspace, _WORKSPACE, read_only=True), Mount(exchange, _EXCHANGE))
-    _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
+    try:
+        _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
+    except CspaceError as error:
+        first = error.hint or f"make room in {exchange.parent}, or repair what is named"
+        error.hint = (
+            f"{first}; inside that is cspace start {place.name}; and then: cspace down {place.name}"
+        )
+        raise
 
 
 def _tell(place: Place, exchange: Path, **lines: Collection[str]) -> None:

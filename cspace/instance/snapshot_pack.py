@@ -7,6 +7,7 @@ plain files instead: nothing is lost, it only takes more room.
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -97,6 +98,8 @@ def pack(workspace: Path, output: Path, request: Request) -> Manifest:
 
 
 def _unreadable(workspace: Path, error: OSError) -> CspaceError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return CspaceError(f"the bundle can not be written: {error.strerror}")
     name = error.filename
     raw = (
         name
@@ -105,7 +108,7 @@ def _unreadable(workspace: Path, error: OSError) -> CspaceError:
     )
     return CspaceError(
         f"{show(raw)} can not be packed: {error.strerror}",
-        hint=f"make it readable, or remove it, then try again: ls -ld {show(raw)}",
+        hint=f"make it readable or remove it: ls -ld {show(raw)}",
     )
 
 
@@ -155,7 +158,7 @@ class _Packing:
         if path != b".git":
             raise CspaceError(
                 f"the repository {show(path)} is broken: {reason}",
-                hint=f"repair it or remove it, then try again: git -C {show(path)} fsck",
+                hint=f"repair it or remove it: git -C {show(path)} fsck",
             )
         self.problems.append(Problem(path, reason))
 

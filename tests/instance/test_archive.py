@@ -180,7 +180,10 @@ def test_a_failed_packing_leaves_no_ref_and_names_path_and_reason(
         archived()
     assert caught.value.exit_code == 1
     assert "the work of mercury can not be archived" in str(caught.value)
-    assert caught.value.hint == ("repair it or remove it, then try again: git -C nested/.git fsck")
+    assert caught.value.hint == (
+        "repair it or remove it: git -C nested/.git fsck; inside that is cspace start mercury;"
+        " and then: cspace down mercury"
+    )
     assert refs(host) == before
     assert list((tmp_path / "state").iterdir()) == []
 

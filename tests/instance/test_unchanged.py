@@ -29,7 +29,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "touched": lambda top: os.utime(top / "src/main.py"),
     "mode": lambda top: (top / "src/main.py").chmod(0o600),
     "gone": lambda top: (top / "src/main.py").unlink(),
-    "link": lambda top: os.replace((top / "other"), top / "link"),
+    "link": lambda top: (top / "other").replace(top / "link"),
     "a link in place of a directory": swap,
     "commit": lambda top: git(top, "commit", "--quiet", "--allow-empty", "-m", "late"),
 }
