@@ -149,7 +149,7 @@ def _pack(
     except CspaceError as error:
         first = error.hint or f"make room in {exchange.parent}, or repair what is named"
         error.hint = (
-            f"{first}; inside that is cspace start {place.name}; and then: cspace down {place.name}"
+            f"{first}; to do it inside: cspace start {place.name}; then: cspace down {place.name}"
         )
         raise
 

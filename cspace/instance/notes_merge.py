@@ -6,6 +6,7 @@ move the ref without looking whether somebody else moved it meanwhile.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -100,10 +101,10 @@ def _merge(repository: Path, mine: str, theirs: str) -> str:
     """Merge two commits of notes; the host's repository has the result, and no ref to it."""
     with tempfile.TemporaryDirectory(prefix="cspace-notes-") as temporary:
         directory = Path(temporary)
-        store = str(git.object_directory(repository)).encode("utf-8", "surrogateescape")
         scratch = create_scratch(
-            directory / "scratch", [store], object_format=git.object_format(repository)
-        )
+            directory / "scratch", [os.fsencode(git.object_directory(repository))],
+            object_format=git.object_format(repository),
+        )  # fmt: skip
         for name, one in (("mine", mine), ("theirs", theirs)):
             scratch.run("update-ref", f"{NOTES}/{name}", one)
         words = ("notes", "--ref=mine", "merge", "--quiet", "--strategy=union", "theirs")

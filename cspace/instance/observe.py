@@ -119,8 +119,10 @@ def _join(user: Path, project_id: str, name: str, container: Container | None) -
         if paths.workspace.is_dir():
             hint = f"cspace down {name}"
             problem = CspaceError(f"{paths.record} is missing", hint=hint)
-    except (CspaceError, OSError) as error:
-        problem = expected(error)
+    except CspaceError as error:
+        problem = error
+    except OSError as error:
+        problem = CspaceError(str(expected(error)), hint=f"cspace down {name}")
     return Observed(
         name, record, paths.workspace.is_dir(), paths.state.is_dir(), container, problem
     )
