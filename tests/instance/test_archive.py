@@ -171,9 +171,11 @@ def test_an_archive_that_lost_something_is_found_out(
 def test_a_loss_that_two_archives_share_is_found_out(
     host: Path, workspace: Path, archived: Callable[[], Archive]
 ) -> None:
+    git(workspace, "switch", "--quiet", "-c", "aside")
     commit(workspace, "deep/work.txt")
+    git(workspace, "switch", "--quiet", "cspace/mercury")
     first, second = archived(), archived()
-    tree = git(workspace, "rev-parse", "HEAD:deep")
+    tree = git(workspace, "rev-parse", "aside:deep")
     loosen(host)
     (host / ".git/objects" / tree[:2] / tree[2:]).unlink()
     for archive in (first, second):

@@ -219,17 +219,19 @@ def test_notes_written_on_the_host_meanwhile_are_kept(
     note(workspace, "agent")
     archive = archived()
     written: list[str] = []
+    begun, enough = threading.Event(), threading.Event()
 
     def write() -> None:
-        for number in range(15):
-            note(host, f"host {number}", f"HEAD~{number % 2}")
-            written.append(f"host {number}")
+        while not enough.is_set():
+            note(host, line := f"host {len(written)}", f"HEAD~{len(written) % 2}")
+            written.append(line)
+            begun.set()
 
     writer = threading.Thread(target=write)
     writer.start()
-    while not written:
-        pass
+    begun.wait(60)
     notices = merge_notes(host, archive)
+    enough.set()
     writer.join()
     kept = read(host) + read(host, "HEAD~1")
     assert set(written) <= set(kept)
