@@ -65,10 +65,9 @@ def test_an_unreadable_file(person: Person, mercury: Path) -> None:
     person.cspace("down", "mercury")
 
 
-@pytest.mark.parametrize("damage", ["HEAD", "objects"])
-def test_a_broken_repository_inside(person: Person, mercury: Path, damage: str) -> None:
+def test_a_broken_repository_inside(person: Person, mercury: Path) -> None:
     person.cspace("start", "mercury")
-    script = f"git init -q nested; cd nested; git commit -q --allow-empty -m x; rm -r .git/{damage}"
+    script = "git init -q nested; cd nested; git commit -q --allow-empty -m x; rm .git/HEAD"
     person.inside("mercury", "bash", "-euc", script)
     person.cspace("stop", "mercury")
     answer = refused(person, "down", "mercury", code=1)
@@ -77,15 +76,13 @@ def test_a_broken_repository_inside(person: Person, mercury: Path, damage: str) 
     assert person.inside("mercury", "cat", "work") == "work\n"
 
 
-@pytest.mark.parametrize("damage", ["gone", "HEAD", "objects", "config"])
+@pytest.mark.parametrize("damage", ["gone", "HEAD"])
 def test_a_workspace_whose_git_is_gone_or_damaged_keeps_its_files(
     person: Person, mercury: Path, damage: str
 ) -> None:
     directory = mercury / ".git"
     if damage == "gone":
         shutil.rmtree(directory)
-    elif damage == "objects":
-        shutil.rmtree(directory / "objects")
     else:
         (directory / damage).write_bytes(b"\0broken")
     seen = files_of(mercury)
@@ -102,10 +99,6 @@ def test_a_workspace_whose_git_is_gone_or_damaged_keeps_its_files(
 def test_a_record_of_a_newer_version_is_left_to_the_cspace_that_wrote_it(
     person: Person, mercury: Path
 ) -> None:
-    person.cspace("start", "mercury")
-    person.cspace("down", "mercury")
-    person.cspace("restore", "mercury")
-    person.cspace("stop", "mercury")
     record = person.state("mercury").record
     known = json.loads(record.read_text(encoding="utf-8"))
     record.write_text(json.dumps(known | {"schema": 2, "more": {}}), encoding="utf-8")
