@@ -81,16 +81,18 @@ class Deps:
         """Join the project with its settings, image, secrets and engine.
 
         Args:
-            teardown: nothing is made, so the project's settings, broken ones too, do not matter.
+            teardown: nothing is made, so neither the project's settings nor secrets matter, broken
+                ones too.
         """
         from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
-        from cspace.instance.secrets import find_secrets  # noqa: PLC0415
+        from cspace.instance.secrets import Secrets, find_secrets  # noqa: PLC0415
         from cspace.lifecycle.host import Host  # noqa: PLC0415
 
         root = None if teardown else self._root()
         settings = self._settings(root, flags).settings
         owner = find_owner()
         image = plan_image(owner, base_image=settings.base_image, ca_bundle=settings.ca_bundle)
+        none = Secrets({}, frozenset())
         return Host(
             engine=self.engine,
             project=self.project,
@@ -99,7 +101,7 @@ class Deps:
             settings=settings,
             image=image,
             environment=self._inherited(),
-            secrets=find_secrets(self.user, self.environ),
+            secrets=none if teardown else find_secrets(self.user, self.environ),
             now=lambda: datetime.now(UTC),
             report=self.report,
         )

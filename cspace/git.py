@@ -7,7 +7,8 @@ run it.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -204,12 +205,31 @@ def index_pack(repository: Path, pack: IO[bytes]) -> None:
     """
     severity = ",".join(f"{one}=warn" for one in _HARMLESS)
     words = ("index-pack", "--stdin", "--fix-thin", f"--strict={severity}")
-    with proc.talk(
-        "git", "-C", repository, "-c", "core.bigFileThreshold=1m", *words,
-        env=environment() | _AS_STORED, stdin=pack,
-    ) as process:  # fmt: skip
-        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
-        process.stdout.read()
+    objects = object_directory(repository)
+    # Beside the packs until it is whole: git leaves half a pack behind when the disk is full. What
+    # a kill leaves is of a name that `git gc` removes.
+    with tempfile.TemporaryDirectory(prefix="tmp_objdir-", dir=objects) as incoming:
+        stores = {
+            "GIT_OBJECT_DIRECTORY": incoming,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects),
+        }
+        with proc.talk(
+            "git", "-C", repository, "-c", "core.bigFileThreshold=1m", *words,
+            env=environment() | _AS_STORED | stores, stdin=pack,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+            process.stdout.read()
+        (objects / "pack").mkdir(exist_ok=True)
+        # A pack is there for others as soon as its index is.
+        for path in sorted(
+            Path(incoming).glob("pack/pack-*"), key=lambda one: one.suffix == ".idx"
+        ):
+            path.rename(objects / "pack" / path.name)
+
+
+def _quoted(directory: Path) -> str:
+    """Write a directory as git reads it in a list that colons divide."""
+    return '"' + str(directory).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def create_bundle(
@@ -248,9 +268,14 @@ def create_refs(repository: Path, refs: Mapping[str, str]) -> None:
     _update_refs(repository, (f"create {name}\0{one}\0" for name, one in refs.items()))
 
 
-def delete_refs(repository: Path, refs: Iterable[str]) -> None:
-    """Delete refs, all or none; one that is gone already is no error."""
-    _update_refs(repository, (f"delete {name}\0\0" for name in refs))
+def update_ref(repository: Path, name: str, new: str, old: str | None) -> None:
+    """Move a ref from old to new, or create it where old is None; CommandFailed if it is not so."""
+    _update_refs(repository, [f"update {name}\0{new}\0{old or '0' * len(new)}\0"])
+
+
+def delete_refs(repository: Path, refs: Mapping[str, str]) -> None:
+    """Delete refs, all or none; raises CommandFailed when one is not what it should be."""
+    _update_refs(repository, (f"delete {name}\0{one}\0" for name, one in refs.items()))
 
 
 def _update_refs(repository: Path, lines: Iterable[str]) -> None:
@@ -286,13 +311,114 @@ def read_file(repository: Path, commit: str, path: str, *, limit: int) -> bytes:
     return git(repository, "cat-file", "blob", f"{commit}:{path}", env=_AS_STORED).stdout
 
 
-def check_connected(repository: Path, prefix: str) -> None:
-    """Walk from the refs below prefix to what other refs reach.
+def check_connected(repository: Path, prefix: str, family: str) -> None:
+    """Walk from the refs below prefix to what refs outside of family reach.
+
+    Args:
+        family: a prefix of prefix: what a ref below it reaches may be missing as well.
 
     Raises:
         CommandFailed: an object on the way is missing.
     """
     git(
         repository, "rev-list", "--objects", "--quiet", f"--glob={prefix}/*",
-        "--not", f"--exclude={prefix}/*", "--all", env=_AS_STORED,
+        "--not", f"--exclude={family}/*", "--all", env=_AS_STORED,
     )  # fmt: skip
+
+
+def count_commits(repository: Path, tips: Iterable[str], family: str) -> int:
+    """Count the commits that tips reach, and no ref outside of family."""
+    words = ("--count", "--stdin", "--not", f"--exclude={family}/*", "--all")
+    asked = "".join(f"{one}\n" for one in tips).encode("ascii")
+    return int(git(repository, "rev-list", *words, stdin=asked, env=_AS_STORED).text)
+
+
+def size_on_disk(repository: Path, tips: Iterable[str], without: Iterable[str]) -> int:
+    """Return the bytes that the objects take which tips reach, and none of the others."""
+    asked = "".join([*(f"{one}\n" for one in tips), *(f"^{one}\n" for one in without)])
+    words = ("--objects", "--disk-usage", "--stdin")
+    return int(git(repository, "rev-list", *words, stdin=asked.encode(), env=_AS_STORED).text)
+
+
+def object_type(repository: Path, one: str) -> str:
+    """Return what an object is: commit, tree, blob or tag."""
+    return git(repository, "cat-file", "-t", one, env=_AS_STORED).text
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One path of a commit's tree; only a blob has a size."""
+
+    path: bytes
+    mode: str
+    kind: str
+    id: str
+    size: int
+
+
+def iter_tree(repository: Path, commit: str, *, trees: bool = False) -> Iterator[TreeEntry]:
+    """Yield every path of a commit's tree, at all depths: who stops early ends git early.
+
+    Args:
+        trees: yield directories too, each before what is in it.
+    """
+    words = ("ls-tree", "-r", "-l", "-z", "--full-tree", *(["-t"] if trees else []), commit)
+    with proc.talk("git", "-C", str(repository), *words, env=environment() | _AS_STORED) as process:
+        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+        for line in _split(process.stdout):
+            known, _, path = line.partition(b"\t")
+            mode, kind, one, size = known.decode("ascii").split()
+            yield TreeEntry(path, mode, kind, one, int(size) if size.isdigit() else 0)
+
+
+def _split(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield what ends with a null byte each."""
+    left = b""
+    while chunk := stream.read(1 << 16):
+        *whole, left = (left + chunk).split(b"\0")
+        yield from whole
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What an index says of a path; a sparse checkout hides some of them from the work tree."""
+
+    mode: str
+    id: str
+    hidden: bool
+
+
+def list_index(repository: Path, index: Path) -> dict[bytes, Staged]:
+    """Return what a file of an index's form stages, by path.
+
+    Raises:
+        CommandFailed: git can not read it.
+    """
+    words = ("-c", "core.fsmonitor=false", "ls-files", "-t", "--stage", "--full-name", "-z")
+    said = git(repository, *words, env=_AS_STORED | {"GIT_INDEX_FILE": str(index)}).stdout
+    found = {}
+    for line in filter(None, said.split(b"\0")):
+        known, _, path = line.partition(b"\t")
+        tag, mode, one, _ = known.decode("ascii").split()
+        found[path] = Staged(mode, one, hidden=tag == "S")
+    return found
+
+
+def read_blob(repository: Path, one: str) -> bytes:
+    """Return the bytes of a blob."""
+    return git(repository, "cat-file", "blob", one, env=_AS_STORED).stdout
+
+
+def object_directory(repository: Path) -> Path:
+    """Return where the repository's objects lie."""
+    words = ("--path-format=absolute", "--git-path", "objects")
+    return Path(git(repository, "rev-parse", *words).text)
+
+
+def notes_in_merge(repository: Path) -> frozenset[str]:
+    """Return the notes refs that a person has begun to merge into, in any worktree."""
+    words = ("--path-format=absolute", "--git-common-dir")
+    common = Path(git(repository, "rev-parse", *words).text)
+    marks = (common / "NOTES_MERGE_REF", *common.glob("worktrees/*/NOTES_MERGE_REF"))
+    said = (mark.read_text(encoding="utf-8") for mark in marks if mark.is_file())
+    return frozenset(text.removeprefix("ref: ").strip() for text in said)

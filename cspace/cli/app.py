@@ -10,7 +10,16 @@ from typing import Annotated
 
 import typer
 
-from cspace.cli import config, context_server, doctor, inside, lifecycle, project, quarantine
+from cspace.cli import (
+    archive,
+    config,
+    context_server,
+    doctor,
+    inside,
+    lifecycle,
+    project,
+    quarantine,
+)
 from cspace.cli.render import note, prepare_output, progress, show_error
 from cspace.deps import make_deps
 from cspace.errors import CspaceError, expected
@@ -33,6 +42,7 @@ project.register(app)
 lifecycle.register(app)
 inside.register(app)
 doctor.register(app)
+app.add_typer(archive.app, name="archive")
 app.add_typer(config.app, name="config")
 app.add_typer(quarantine.app, name="quarantine")
 app.command()(context_server.context_server)

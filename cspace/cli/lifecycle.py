@@ -9,11 +9,21 @@ import typer
 
 from cspace.cli import render
 from cspace.cli.inside import attach, on_terminal
-from cspace.cli.options import All, AsJson, DryRun, Name, Names, Sets, complete_name, parse_flags
+from cspace.cli.options import (
+    All,
+    ArchiveName,
+    AsJson,
+    DryRun,
+    Names,
+    Sets,
+    complete_name,
+    parse_flags,
+)
 from cspace.deps import Deps
 from cspace.errors import PartialFailure, UsageError
 
 if TYPE_CHECKING:
+    from cspace.lifecycle.down import Removed
     from cspace.lifecycle.up import Planned, Ready
 
 
@@ -131,17 +141,14 @@ def down(
     _show_batch(
         wanted,
         lambda name: core.down(host, name, discard=name in lost),
-        lambda gone: (
-            f"{gone.name} removed"
-            + (f"; to bring it back: cspace restore {gone.name}" if gone.archive else "")
-        ),
+        _describe_removed,
         as_json=as_json,
     )
 
 
 def restore(
     context: typer.Context,
-    name: Name,
+    name: ArchiveName,
     *,
     archive: Annotated[
         str | None, typer.Option(help="Which archive, by its time [the last].")
@@ -149,16 +156,21 @@ def restore(
     new_name: Annotated[
         str | None, typer.Option("--as", help="Restore under another name.")
     ] = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring an archived instance back, byte for byte.
+    """Bring an archived instance back, byte for byte; `cspace archive list` shows what there is.
 
     Examples: cspace restore mercury · cspace restore mercury --as venus
     """
     from cspace.lifecycle import restore as core  # noqa: PLC0415  pulls in the settings
+    from cspace.lifecycle.up import plan  # noqa: PLC0415
 
     host = context.obj.host()
     wish = core.find_wish(host, name, archive)
+    if dry_run:
+        _show_plans((plan(host, new_name or name, wish),), as_json=as_json)
+        return
     _show_ready((new_name or name,), lambda each: core.restore(host, each, wish), as_json=as_json)
 
 
@@ -185,6 +197,13 @@ def _describe_ready(ready: Ready) -> str:
     for notice in ready.notices:
         render.note(f"note: {notice}")
     return f"{ready.name} {how}: branch {ready.branch}, workspace {ready.workspace}"
+
+
+def _describe_removed(gone: Removed) -> str:
+    for notice in gone.notices:
+        render.note(f"note: {notice}")
+    back = f"; to bring it back: cspace restore {gone.name}" if gone.archive else ""
+    return f"{gone.name} removed{back}"
 
 
 def _show_batch(

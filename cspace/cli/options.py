@@ -23,9 +23,24 @@ def complete_name(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def complete_archive(incomplete: str) -> list[str]:
+    """Complete an archive: by its instance's name, after a slash by its time."""
+    from cspace.instance.archive import list_archives  # noqa: PLC0415  only when a shell asks
+
+    try:
+        archives = list_archives(make_deps(ignore).project.root)
+    except CspaceError:
+        return []
+    words = [each.reference if "/" in incomplete else each.name for each in archives]
+    return [word for word in dict.fromkeys(words) if word.startswith(incomplete)]
+
+
 Name = Annotated[str, typer.Argument(help="The instance.", autocompletion=complete_name)]
 Names = Annotated[
     list[str] | None, typer.Argument(help="The instances.", autocompletion=complete_name)
+]
+ArchiveName = Annotated[
+    str, typer.Argument(help="The instance that was.", autocompletion=complete_archive)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 All = Annotated[bool, typer.Option("--all", help="Every instance of this project.")]

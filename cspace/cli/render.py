@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import re
 import sys
 import threading
@@ -68,6 +69,14 @@ def note(text: str) -> None:
         print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
 
 
+def size(count: int) -> str:
+    """Write a number of bytes for a person."""
+    amount, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while amount >= 1024 and len(units) > 1:
+        amount, units = amount / 1024, units[1:]
+    return f"{amount:.0f} {units[0]}" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
 def progress(event: Event) -> None:
     """Show one event as a plain line on stderr."""
     match event.state:
@@ -109,4 +118,5 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if isinstance(value, datetime):
         return value.isoformat()
-    return str(value) if isinstance(value, Path) else value
+    # Bytes of a name that are not UTF-8 become lone surrogates, which stand for just these bytes.
+    return os.fsdecode(value) if isinstance(value, bytes | Path) else value

@@ -6,12 +6,13 @@ from one. Commit notes of a workspace are among the archived refs, `0/refs/notes
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,12 +24,14 @@ from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound
 from cspace.files import Owner
 from cspace.instance.snapshot_bundle import Header, open_pack, read_header
 from cspace.instance.snapshot_manifest import Manifest, parse_manifest
+from cspace.instance.unchanged import check_unchanged
 from cspace.paths import INSIDE
 
 ROOT = "refs/cspace/archive"
 # That of a million paths; what a container made can claim to be larger.
 MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 _STAMP = "%Y%m%dT%H%M%SZ"
+_REF = re.compile(rf"{ROOT}/([a-z0-9-]+)/(\d{{8}}T\d{{6}}Z(?:-\d+)?)/snapshot", re.ASCII)
 # -I: a package named cspace in the work directory is an agent's.
 _PROGRAM = (INSIDE.python, "-I", "-m", "cspace.instance.snapshot")
 _WORKSPACE, _EXCHANGE, _BUNDLE, _HOST = "/workspace", "/exchange", "archive.bundle", "host"
@@ -62,6 +65,11 @@ class Archive:
         return f"{ROOT}/{self.name}/{self.stamp}"
 
     @property
+    def reference(self) -> str:
+        """What a person calls it."""
+        return f"{self.name}/{self.stamp}"
+
+    @property
     def time(self) -> datetime:
         """When it was made."""
         return datetime.strptime(self.stamp.partition("-")[0], _STAMP).replace(tzinfo=UTC)
@@ -81,37 +89,51 @@ class Place:
     owner: Owner
 
 
-def archive_workspace(
-    repository: Path, place: Place, isolated: Isolated, now: Clock, *, accept_broken: bool = False
-) -> Archive:
-    """Archive all work of a workspace that nothing writes to meanwhile, and read it back.
+def archive_workspace(repository: Path, place: Place, isolated: Isolated, now: Clock) -> Archive:
+    """Archive all work of a workspace, and read it back.
 
     Args:
         repository: the project's worktree that the instance was made from.
-        accept_broken: go on where a repository below the workspace is broken.
 
     Raises:
+        Conflict: something wrote to the workspace meanwhile.
         CspaceError: the archive would not be complete; the repository has no new ref.
     """
-    options = ("--accept-broken",) if accept_broken else ()
     with _exchange(place) as exchange:
-        _pack(repository, place, isolated, exchange, (*options, f"--at={int(now().timestamp())}"))
-        try:
-            header = _take(repository, exchange / _BUNDLE)
-        except CommandFailed:
-            # A history that the host refuses is still work: it comes along, but only as files,
-            # which git on the host never takes for objects.
-            options = (*options, "--opaque", f"--at={int(now().timestamp())}")
-            _pack(repository, place, isolated, exchange, options)
-            header = _take(repository, exchange / _BUNDLE)
+        header = _carry(repository, place, isolated, exchange, int(now().timestamp()))
     archive = Archive(place.name, _free_stamp(repository, place.name, now()), header.snapshot)
-    _create_refs(repository, archive, header)
+    with _naming(repository, place.name):
+        _create_refs(repository, archive, header)
     try:
-        check_archive(repository, archive)
+        check_unchanged(place.workspace, check_archive(repository, archive))
     except BaseException:
         remove_archive(repository, archive)
         raise
     return archive
+
+
+def _carry(repository: Path, place: Place, isolated: Isolated, exchange: Path, at: int) -> Header:
+    """Bring what a workspace holds into the host's repository, where nothing refers to it yet."""
+    _pack(repository, place, isolated, exchange, (f"--at={at}",))
+    with contextlib.suppress(CommandFailed):
+        return _take(repository, exchange / _BUNDLE)
+    # A history that the host refuses is still work: it comes along, but only as files, which git
+    # on the host never takes for objects.
+    _pack(repository, place, isolated, exchange, ("--opaque", f"--at={at}"))
+    with _naming(repository, place.name):
+        return _take(repository, exchange / _BUNDLE)
+
+
+@contextlib.contextmanager
+def _naming(repository: Path, name: str) -> Iterator[None]:
+    """Let what git refuses on the host say where that is, and what to do."""
+    try:
+        yield
+    except CommandFailed as error:
+        raise CommandFailed(
+            f"the work of {name} can not be archived in {repository}: {error}",
+            hint=f"repair it or make room there, then: cspace down {name}",
+        ) from error
 
 
 def _pack(
@@ -124,7 +146,14 @@ def _pack(
         *options,
     )  # fmt: skip
     mounts = (Mount(place.workspace, _WORKSPACE, read_only=True), Mount(exchange, _EXCHANGE))
-    _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
+    try:
+        _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
+    except CspaceError as error:
+        first = error.hint or f"make room in {exchange.parent}, or repair what is named"
+        error.hint = (
+            f"{first}; to do it inside: cspace start {place.name}; then: cspace down {place.name}"
+        )
+        raise
 
 
 def _tell(place: Place, exchange: Path, **lines: Collection[str]) -> None:
@@ -176,15 +205,15 @@ def check_archive(repository: Path, archive: Archive) -> Manifest:
     )
     if wanted.keys() - held:
         raise CspaceError(f"archive {archive.ref} does not keep the bytes of a file alive")
-    git.check_connected(repository, archive.ref)
+    git.check_connected(repository, archive.ref, ROOT)
     return manifest
 
 
 def list_archives(repository: Path, name: str | None = None) -> tuple[Archive, ...]:
     """List the archives of one instance or of all, by name and then oldest first."""
     refs = git.list_refs(repository, f"{ROOT}/{name or '*'}/*/snapshot")
-    parts = ((ref.removeprefix(f"{ROOT}/").split("/"), commit) for ref, commit in refs.items())
-    archives = [Archive(words[0], words[1], commit) for words, commit in parts]
+    found = ((_REF.fullmatch(ref), commit) for ref, commit in refs.items())
+    archives = [Archive(words[1], words[2], commit) for words, commit in found if words]
     return tuple(sorted(archives, key=lambda one: (one.name, one.time, len(one.stamp), one.stamp)))
 
 
@@ -196,7 +225,22 @@ def load_manifest(repository: Path, archive: Archive) -> Manifest:
 
 def remove_archive(repository: Path, archive: Archive) -> None:
     """Delete an archive's refs; git's own garbage collection takes its objects later."""
-    git.delete_refs(repository, git.list_refs(repository, archive.ref))
+    remove_archives(repository, (archive,))
+
+
+def remove_archives(repository: Path, archives: Iterable[Archive]) -> None:
+    """Delete the refs of archives, all or none.
+
+    Raises:
+        Conflict: somebody else changed them meanwhile.
+    """
+    refs = dict[str, str]()
+    for archive in archives:
+        refs |= git.list_refs(repository, archive.ref)
+    try:
+        git.delete_refs(repository, refs)
+    except CommandFailed as error:
+        raise Conflict(f"the archives were not removed: {error}", hint="try again") from error
 
 
 def make_bundle(
@@ -239,7 +283,7 @@ def restore_workspace(
         _run(isolated, argv, mounts, f"{archive.ref} can not be restored")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _exchange(place: Place) -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="archive-", dir=place.exchange))
     try:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from cspace.engine.model import Container, Engine, State
-from cspace.errors import CspaceError, NotFound
+from cspace.errors import CspaceError, NotFound, expected
 from cspace.instance import labels
 from cspace.instance.record import Record, load_record
 from cspace.paths import instance_paths, project_directory
@@ -42,7 +42,7 @@ class Observed:
         record: None when there is none, or when it can not be read: see `problem`.
         has_workspace: whether the finished clone is there.
         has_state: whether a state directory is there at all.
-        problem: what is wrong with the record, for a person.
+        problem: what is wrong with the record; a NewerRecord is not ours to touch.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Observed:
     has_workspace: bool
     has_state: bool
     container: Container | None
-    problem: str | None = None
+    problem: CspaceError | None = None
 
     @property
     def exists(self) -> bool:
@@ -111,13 +111,17 @@ def state_names(user: Path, project_id: str) -> tuple[str, ...]:
 
 def _join(user: Path, project_id: str, name: str, container: Container | None) -> Observed:
     paths = instance_paths(user, project_id, name)
-    record, problem = None, None
+    record: Record | None = None
+    problem: CspaceError | None = None
     has_workspace = paths.workspace.is_dir() and not paths.workspace.is_symlink()
     try:
         record = load_record(paths.record)
     except FileNotFoundError:
         if has_workspace:
-            problem = f"{paths.record} is missing"
-    except (CspaceError, OSError) as error:
-        problem = str(error)
+            hint = f"cspace down {name}"
+            problem = CspaceError(f"{paths.record} is missing", hint=hint)
+    except CspaceError as error:
+        problem = error
+    except OSError as error:
+        problem = CspaceError(str(expected(error)), hint=f"cspace down {name}")
     return Observed(name, record, has_workspace, paths.state.is_dir(), container, problem)

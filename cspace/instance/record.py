@@ -15,6 +15,10 @@ from cspace.files import Owner
 SCHEMA = 1
 
 
+class NewerRecord(CspaceError):
+    """A newer cspace wrote it: what belongs to the instance now is unknown here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """The facts of an instance that can not be read off its containers.
@@ -61,7 +65,8 @@ def load_record(path: Path) -> Record:
     """Read a record.
 
     Raises:
-        CspaceError: it is damaged, or of a version that this cspace does not know.
+        NewerRecord: it is of a version that this cspace does not know.
+        CspaceError: it is damaged.
         OSError: it can not be read.
     """
     raw = files.read_beneath(path.parent, PurePosixPath(path.name))
@@ -78,10 +83,13 @@ def load_record(path: Path) -> Record:
                     "created": datetime.fromisoformat(data["created"]),
                 }
             )
+        if not isinstance(schema, int) or schema < SCHEMA:
+            raise TypeError(f"schema is {schema!r}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         hint = f"cspace down {path.parent.name}"
         raise CspaceError(f"{path} is damaged: {error}", hint=hint) from error
-    raise CspaceError(
-        f"{path} has schema {schema!r}, this cspace knows {SCHEMA}",
-        hint="use the newer cspace that wrote it",
+    raise NewerRecord(
+        f"{path} has schema {schema}, this cspace knows {SCHEMA}",
+        hint="use the newer cspace that wrote it; to lose the work in it:"
+        f" cspace down --discard {path.parent.name}",
     )

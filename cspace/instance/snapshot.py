@@ -38,7 +38,6 @@ def _pack(arguments: argparse.Namespace) -> None:
         object_format=arguments.object_format,
         at=arguments.at,
         opaque=arguments.opaque,
-        accept_broken=arguments.accept_broken,
         ignored_each=arguments.ignored_each,
         ignored_total=arguments.ignored_total,
     )
@@ -69,7 +68,6 @@ def _parser() -> argparse.ArgumentParser:
     packing.add_argument("--object-format", choices=("sha1", "sha256"), default="sha1")
     packing.add_argument("--at", type=int, default=0, help="seconds since 1970")
     packing.add_argument("--opaque", action="store_true", help="carry object stores as files")
-    packing.add_argument("--accept-broken", action="store_true", help="carry broken repositories")
     packing.add_argument("--ignored-each", type=int, default=IGNORED_EACH, help="bytes")
     packing.add_argument("--ignored-total", type=int, default=IGNORED_TOTAL, help="bytes")
     unpacking = commands.add_parser("unpack", help="make a workspace what a bundle says")

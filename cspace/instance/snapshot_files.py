@@ -113,7 +113,7 @@ def _chunks(root: Path, entry: Entry) -> Iterator[bytes]:
     if left or after.st_mtime_ns != entry.mtime_ns:
         raise Conflict(
             f"{show(entry.path)} changed while it was packed",
-            hint="stop what writes there, then try again",
+            hint="stop what writes there",
         )
 
 

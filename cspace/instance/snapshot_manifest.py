@@ -41,6 +41,7 @@ class Entry:
         size: bytes of a file.
         blob: git's id of a file's raw bytes.
         target: what a link points to.
+        ignored: git ignores this file.
     """
 
     path: bytes
@@ -50,6 +51,7 @@ class Entry:
     size: int = 0
     blob: str = ""
     target: bytes = b""
+    ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,7 @@ def _dump_entry(entry: Entry) -> dict[str, str | int]:
         "mtime_ns": entry.mtime_ns,
     }
     if entry.kind is Kind.FILE:
+        known |= {"ignored": True} if entry.ignored else {}
         return known | {"size": entry.size, "blob": entry.blob}
     if entry.kind is Kind.LINK:
         return known | {"target": _text(entry.target)}
@@ -183,6 +186,7 @@ def _parse_entry(item: dict[str, Any]) -> Entry:
         size=item.get("size", 0),
         blob=item.get("blob", ""),
         target=_bytes(item.get("target", "")),
+        ignored=item.get("ignored", False),
     )
 
 

@@ -7,6 +7,7 @@ plain files instead: nothing is lost, it only takes more room.
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -53,7 +54,6 @@ class Request:
         shallow: the commits at which the host's own history is cut.
         at: time of the archive, in seconds since 1970.
         opaque: carry every repository as plain files.
-        accept_broken: carry broken repositories below the workspace as plain files.
         ignored_each, ignored_total: bytes of ignored files that come along.
     """
 
@@ -62,7 +62,6 @@ class Request:
     object_format: str = "sha1"
     at: int = 0
     opaque: bool = False
-    accept_broken: bool = False
     ignored_each: int = IGNORED_EACH
     ignored_total: int = IGNORED_TOTAL
 
@@ -99,6 +98,8 @@ def pack(workspace: Path, output: Path, request: Request) -> Manifest:
 
 
 def _unreadable(workspace: Path, error: OSError) -> CspaceError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return CspaceError(f"the bundle can not be written: {error.strerror}")
     name = error.filename
     raw = (
         name
@@ -107,7 +108,7 @@ def _unreadable(workspace: Path, error: OSError) -> CspaceError:
     )
     return CspaceError(
         f"{show(raw)} can not be packed: {error.strerror}",
-        hint=f"make it readable, or remove it, then try again: ls -ld {show(raw)}",
+        hint=f"make it readable or remove it: ls -ld {show(raw)}",
     )
 
 
@@ -133,10 +134,12 @@ class _Packing:
         for path in paths:
             number = numbers.get(path, 0)
             self.followed[path] = Repository(number, path, Carried.OBJECTS)
+        ignored = self._ignored()
         kept, dropped = leave_out(
-            self.tree.entries, self._ignored(),
+            self.tree.entries, ignored,
             each=self.request.ignored_each, total=self.request.ignored_total,
         )  # fmt: skip
+        kept = [replace(one, ignored=True) if one.path in ignored else one for one in kept]
         self.left_out = [*self.tree.specials, *dropped]
         self.entries = name_blobs(self.workspace, kept, self.request.object_format)
         self._find_damage()
@@ -152,10 +155,10 @@ class _Packing:
 
     def _report(self, path: bytes, reason: str) -> None:
         """Note a broken repository; the workspace's own never stops the packing."""
-        if path != b".git" and not self.request.accept_broken:
+        if path != b".git":
             raise CspaceError(
                 f"the repository {show(path)} is broken: {reason}",
-                hint=f"repair it or remove it, then try again: git -C {show(path)} fsck",
+                hint=f"repair it or remove it: git -C {show(path)} fsck",
             )
         self.problems.append(Problem(path, reason))
 

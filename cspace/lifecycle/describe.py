@@ -102,5 +102,5 @@ def _describe(observed: Observed, user: Path, project: Project) -> Description:
         mounts=instance_mounts(project.root, paths),
         secrets=tuple(sorted(names)),
         egress=EGRESS_OPEN,
-        problem=observed.problem,
+        problem=str(observed.problem) if observed.problem else None,
     )

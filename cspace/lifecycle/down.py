@@ -10,9 +10,13 @@ from cspace import trees
 from cspace.engine.model import Container, State
 from cspace.errors import Conflict
 from cspace.instance import labels
+from cspace.instance.archive import Archive, load_manifest
 from cspace.instance.names import check_name
+from cspace.instance.notes_merge import merge_notes
 from cspace.instance.observe import Observed, get_instance
 from cspace.instance.plan import Action, Step, plan_down
+from cspace.instance.record import NewerRecord
+from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.up import Planned
@@ -26,11 +30,13 @@ class Removed:
     Attributes:
         archive: the name of the archive that `cspace restore` takes; None when nothing was kept.
         quarantined: what was moved aside before; each was reported when it was.
+        notices: what a person should know, one sentence each.
     """
 
     name: str
     archive: str | None
     quarantined: tuple[Quarantined, ...]
+    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,10 @@ def stop(host: Host, name: str) -> Stopped:
 
     Raises:
         NotFound: there is none of that name.
+        NewerRecord: it belongs to a newer cspace.
     """
     with _locked(host, name):
+        _refuse_newer(_get(host, name))
         running = [
             container
             for container in _containers(host, name)
@@ -64,15 +72,30 @@ def plan(host: Host, name: str, *, discard: bool) -> Planned:
 
     Raises:
         NotFound: there is none of that name.
+        NewerRecord: it belongs to a newer cspace, and is not to be discarded.
+        Conflict: something else may still be writing to it.
     """
     observed = _get(host, check_name(name))
-    if not discard and steps.runs_elsewhere(host, observed):
+    if not discard:
+        _refuse_newer(observed)
+        _refuse_elsewhere(host, observed)
+    has_image = steps.find_image(host, observed) is not None
+    return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
+
+
+def _refuse_newer(observed: Observed) -> None:
+    """A newer cspace may keep work where this one does not look; a damaged record is no reason."""
+    if isinstance(observed.problem, NewerRecord):
+        raise observed.problem
+
+
+def _refuse_elsewhere(host: Host, observed: Observed) -> None:
+    if steps.runs_elsewhere(host, observed):
+        name = observed.name
         raise Conflict(
             f"{name} was run by another Docker engine, where an agent may still be writing",
             hint=f"use that engine; where it is gone for good: cspace up {name}, then down",
         )
-    has_image = steps.find_image(host, observed) is not None
-    return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
 
 
 def down(host: Host, name: str, *, discard: bool = False) -> Removed:
@@ -87,11 +110,15 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
     """
     with _locked(host, name):
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
-        archived = None
+        archived, notices = None, tuple[str, ...]()
         for step in plan(host, name, discard=discard).steps:
             with host.phase(name, step.action, step.cause):
-                archived = _apply(host, name, step) or archived
-    return Removed(name, archived, quarantined)
+                if step.action is Action.ARCHIVE:
+                    archived = steps.archive_work(host, host.observe(name))
+                    notices = merge_notes(host.project.root, archived)
+                else:
+                    _apply(host, name, step, archived)
+    return Removed(name, archived.stamp if archived else None, quarantined, notices)
 
 
 @contextlib.contextmanager
@@ -116,23 +143,24 @@ def _get(host: Host, name: str) -> Observed:
     return get_instance(host.engine, host.user, host.project.id, name)
 
 
-def _apply(host: Host, name: str, step: Step) -> str | None:
+def _apply(host: Host, name: str, step: Step, archived: Archive | None) -> None:
     match step.action:
         case Action.STOP:
             # All of them: one that somebody ran by hand could write while we archive.
             _stop(host, _containers(host, name))
         case Action.IMAGE:
             steps.ensure_image(host, name)
-        case Action.ARCHIVE:
-            return steps.archive_work(host, host.observe(name))
         case Action.CONTAINERS:
             for whose in (labels.of_task, labels.of_instance):
                 host.engine.remove_all(whose(host.project.id, name))
         case Action.STATE:
+            if archived is not None:
+                # Up to here something that is not a container of ours could have written.
+                held = load_manifest(host.project.root, archived)
+                check_unchanged(host.paths(name).workspace, held)
             _remove_state(host, name)
         case _:
             raise AssertionError(f"{step.action} is not a step of down")
-    return None
 
 
 def _remove_state(host: Host, name: str) -> None:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from cspace.errors import CspaceError
+from cspace.instance.archive import check_archive
 from cspace.instance.names import check_name
-from cspace.lifecycle import steps
+from cspace.lifecycle.archives import find_archive
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.up import Ready, Wish, up
 
 
 def find_wish(host: Host, name: str, stamp: str | None) -> Wish:
-    """Choose the archive of an instance: the one of that time, else the newest.
+    """Choose the archive of an instance, the one of that time, else the newest, and read it back.
 
     Raises:
         NotFound: there is none.
+        CspaceError: it is damaged.
     """
     check_name(name)
-    found = steps.find_archive(host, f"{name}/{stamp}" if stamp else name)
-    return Wish(restoring=f"{found.name}/{found.stamp}")
+    found = find_archive(host.project.root, f"{name}/{stamp}" if stamp else name)
+    try:
+        check_archive(host.project.root, found)
+    except CspaceError as error:
+        raise CspaceError(
+            f"archive {found.reference} is damaged, so nothing was made: {error}",
+            hint=f"git fsck says what is lost; cspace archive list {name} shows other archives",
+        ) from error
+    return Wish(restoring=found.reference)
 
 
 def restore(host: Host, name: str, wish: Wish) -> Ready:

@@ -13,13 +13,14 @@ from pathlib import Path, PurePosixPath
 
 from cspace import assets, files
 from cspace.engine.model import Build, Composition, Mount, State
-from cspace.errors import CommandFailed, CspaceError, NotFound
+from cspace.errors import CommandFailed, CspaceError
 from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
 from cspace.instance.secrets import deliver_secrets, update_secrets
+from cspace.lifecycle.archives import find_archive
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY
@@ -130,15 +131,15 @@ def find_image(host: Host, observed: Observed) -> str | None:
     return next((tag for tag in (host.image.tag, *own) if host.engine.has_image(tag)), None)
 
 
-def archive_work(host: Host, observed: Observed) -> str:
-    """Archive a workspace that nothing writes to; return what `cspace restore` calls the archive.
+def archive_work(host: Host, observed: Observed) -> archive.Archive:
+    """Archive a workspace.
 
     Raises:
-        CspaceError: the archive would not be complete.
+        CspaceError: the archive would not be complete; nothing was changed.
     """
+    root, place = host.project.root, _place(host, observed.name)
     isolated = _isolated(host, observed.name, find_image(host, observed) or host.image.tag)
-    place = _place(host, observed.name)
-    return archive.archive_workspace(host.project.root, place, isolated, host.now).stamp
+    return archive.archive_workspace(root, place, isolated, host.now)
 
 
 def unpack_archive(host: Host, observed: Observed) -> None:
@@ -146,30 +147,10 @@ def unpack_archive(host: Host, observed: Observed) -> None:
     record = observed.record
     if record is None or record.restoring is None:
         return
-    found = find_archive(host, record.restoring)
+    found = find_archive(host.project.root, record.restoring)
     place, isolated = _place(host, observed.name), _isolated(host, observed.name, host.image.tag)
     archive.restore_workspace(host.project.root, found, place, isolated, known=record.known)
     save_record(host.paths(observed.name).record, replace(record, restoring=None), host.owner)
-
-
-def find_archive(host: Host, reference: str) -> archive.Archive:
-    """Find an archive by `<name>/<stamp>`, or the newest by `<name>`.
-
-    Raises:
-        NotFound: there is none.
-    """
-    name, _, stamp = reference.partition("/")
-    found = [
-        each
-        for each in archive.list_archives(host.project.root, name)
-        if not stamp or each.stamp == stamp
-    ]
-    if not found:
-        raise NotFound(
-            f"there is no archive {reference!r} in this project",
-            hint="git for-each-ref refs/cspace/archive shows what there is",
-        )
-    return found[-1]
 
 
 def _place(host: Host, name: str) -> archive.Place:

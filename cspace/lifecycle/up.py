@@ -185,7 +185,7 @@ def start(host: Host, name: str) -> Ready:
 
 def _check(observed: Observed, wish: Wish) -> None:
     if observed.problem is not None:
-        raise CspaceError(observed.problem, hint=f"cspace down {observed.name}")
+        raise observed.problem
     if wish.existing and not observed.exists:
         raise NotFound(f"instance {observed.name} has gone", hint=f"cspace up {observed.name}")
     if not observed.has_workspace or observed.record is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -25,7 +27,16 @@ printf x >"$(printf 'n\351me')"; mkdir -p empty deep/er
 echo '#!/bin/sh' >deep/er/run; chmod 755 deep/er/run
 ln -s ../nowhere deep/broken; ln -s er deep/link; chmod 600 staged
 echo ignored >debug.log; git branch aside HEAD~1; git tag -a v1 -m One
+git worktree add -q --detach .side; cd .side; echo side >side; git add side; git commit -qm Detached
+echo more >>side; cd ..
+git init -q --bare /tmp/library; git clone -q /tmp/library /tmp/first 2>/tmp/said
+cd /tmp/first; git commit -q --allow-empty -m Library; git push -q origin HEAD; cd /workspace
+git -c protocol.file.allow=always submodule --quiet add /tmp/library library
+git -C library commit -q --allow-empty -m 'Unpushed in the submodule'; echo dirty >library/dirty
+git init -q nested; cd nested; echo inner >inner; git add inner; git commit -qm Nested
+echo stashed >>inner; git stash push -qm 'Nested stash'; cd ..
 """
+REPOSITORIES = ("/workspace", "/workspace/.side", "/workspace/library", "/workspace/nested")
 QUESTIONS = (
     ("git", "status", "--porcelain=v2", "--branch", "--ignored"),
     ("git", "stash", "list", "--format=%H %gs"),
@@ -39,7 +50,10 @@ QUESTIONS = (
 
 def outlook(person: Person, name: str) -> tuple[str, ...]:
     """Return what git says in an instance."""
-    return tuple(person.inside(name, *words) for words in QUESTIONS)
+    script = "; ".join(shlex.join(words) for words in QUESTIONS)
+    return tuple(
+        person.inside(name, "bash", "-euc", f"cd {place}; {script}") for place in REPOSITORIES
+    )
 
 
 def outside_git(person: Person, name: str) -> Seen:
@@ -61,11 +75,22 @@ def person(new: NewPerson) -> Iterator[Person]:
         yield one
 
 
+def restored(person: Person, name: str) -> None:
+    """Take an instance down and bring it back."""
+    person.cspace("down", name)
+    person.cspace("restore", name)
+
+
 def test_down_archives_all_work_and_restore_brings_it_back_byte_for_byte(person: Person) -> None:
     person.cspace("up", "mercury")
     person.inside("mercury", "bash", "-c", WORK)
-    seen, said = outside_git(person, "mercury"), outlook(person, "mercury")
-    assert "Unpushed" in said[2]
+    # Asked first: `git status` refreshes the index of a repository below.
+    said = outlook(person, "mercury")
+    seen = outside_git(person, "mercury")
+    for expected, answer in zip(
+        ("Unpushed", "Detached", "Unpushed in the submodule", "Nested stash"), said, strict=True
+    ):
+        assert expected in answer
     branch, head = person.git("branch", "--show-current"), person.git("rev-parse", "HEAD")
     (gone,) = person.cspace("down", "mercury", "--json").json["instances"]
     assert archives(person) == {f"mercury/{gone['archive']}"}
@@ -84,7 +109,13 @@ def test_an_archive_can_be_restored_under_another_name_while_the_first_is_there(
     person: Person,
 ) -> None:
     person.cspace("restore", "mercury", "--as", "venus")
-    assert outside_git(person, "venus") == outside_git(person, "mercury")
+    # Asking git has refreshed the index of a repository below mercury.
+    here, there = (outside_git(person, name) for name in ("venus", "mercury"))
+    assert {path for path in here if here[path] != there[path]} <= {
+        b"nested/.git",
+        b"nested/.git/index",
+    }
+    assert here.keys() == there.keys()
     assert outlook(person, "venus") == outlook(person, "mercury")
     answer = person.cspace("restore", "mercury", "--as", "venus", ok=4)
     assert "error: instance venus exists" in answer.err
@@ -96,7 +127,7 @@ def test_down_with_discard_leaves_no_archive(person: Person) -> None:
     person.cspace("up", "mars")
     person.inside("mars", "bash", "-c", "echo lost >lost")
     (gone,) = person.cspace("down", "--discard", "mars", "--json").json["instances"]
-    assert gone == {"name": "mars", "archive": None, "quarantined": []}
+    assert gone == {"name": "mars", "archive": None, "quarantined": [], "notices": []}
     assert archives(person) == before
     assert not person.state("mars").state.exists()
 
@@ -123,6 +154,94 @@ def test_a_dormant_workspace_is_listed_and_its_work_archived(person: Person) -> 
     person.run("docker", "rm", "--force", person.container("jupiter"))
     (gone,) = person.cspace("down", "jupiter", "--json").json["instances"]
     assert f"jupiter/{gone['archive']}" in archives(person)
+
+
+def test_what_a_process_writes_while_down_begins_is_kept_to_the_last_line(person: Person) -> None:
+    person.cspace("up", "saturn")
+    writer = "n=0; while :; do n=$((n+1)); echo $n >>lines; touch new.$n; done"
+    person.inside("saturn", "bash", "-c", f"nohup bash -c '{writer}' >/dev/null 2>&1 &")
+    lines = person.workspace("saturn") / "lines"
+    while not lines.is_file() or lines.stat().st_size < 1000:
+        time.sleep(0.01)
+    before = lines.read_text(encoding="utf-8").split()
+    restored(person, "saturn")
+    numbers = lines.read_text(encoding="utf-8").split()
+    assert len(numbers) > len(before)
+    assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+    files = {path.name for path in lines.parent.glob("new.*")}
+    # Stopped at any point, it was between the line and the file at most.
+    assert len(files) in (len(numbers), len(numbers) - 1)
+    person.cspace("down", "--discard", "saturn")
+
+
+def test_commit_notes_reach_the_host_on_down_and_not_with_discard(person: Person) -> None:
+    words = ("git", "notes", "--ref=cs/decisions", "append", "-m")
+    person.git(*words[1:], "from the host")
+    for name, text in (("uranus", "from uranus"), ("neptune", "discarded")):
+        person.cspace("up", name)
+        person.inside(name, *words, text)
+    person.cspace("down", "uranus")
+    person.cspace("down", "--discard", "neptune")
+    said = person.git("notes", "--ref=cs/decisions", "show").split("\n")
+    assert [line for line in said if line] == ["from the host", "from uranus"]
+
+
+def test_archives_are_listed_shown_and_pruned_with_escaped_names(person: Person) -> None:
+    person.cspace("up", "uranus")
+    script = r"""printf x >"$(printf 'red\033[31m\nline\377')"; head -c 2000000 /dev/zero >big.log
+        git commit -q --allow-empty -m Work"""
+    person.inside("uranus", "bash", "-euc", script)
+    person.cspace("down", "uranus")
+    listed = person.cspace("archive", "list", "uranus", "--json").json["archives"]
+    assert [(row["name"], row["branch"], row["commits"]) for row in listed][-1] == (
+        ("uranus", "cspace/uranus", 1)
+    )
+    assert person.cspace("archive", "list", "uranus").out.count("uranus") == 2 * len(listed)
+    shown = person.cspace("archive", "show", "uranus", "--files").out
+    assert "\\x1b[31m\\nline\\xff" in shown
+    assert "\x1b" not in shown
+    assert "big.log   1.9 MiB  ignored by git and above 1048576 bytes" in shown
+    document = person.cspace("archive", "show", "uranus", "--files", "--json").json["archive"]
+    assert b"red\x1b[31m\nline\xff" in {
+        item["path"].encode("utf-8", "surrogateescape") for item in document["items"]
+    }
+    words = ("archive", "prune", "uranus", "--keep", "0")
+    before = archives(person)
+    assert "--yes" in person.cspace(*words, ok=2).err
+    assert "error: say which archives" in person.cspace("archive", "prune", "--yes", ok=2).err
+    planned = person.cspace(*words, "--dry-run", "--json").json
+    assert {one["stamp"] for one in planned["archives"]} == {row["stamp"] for row in listed}
+    assert archives(person) == before
+    person.cspace(*words, "--yes")
+    assert archives(person) == {one for one in before if not one.startswith("uranus/")}
+    answer = person.cspace("archive", "list", "uranus", ok=3)
+    assert "hint: cspace archive list" in answer.err
+
+
+def test_archives_need_no_engine(person: Person) -> None:
+    lost = person.having(DOCKER_HOST="unix:///nonexistent/docker.sock")
+    listed = lost.cspace("archive", "list", "--json").json["archives"]
+    assert {f"{row['name']}/{row['stamp']}" for row in listed} == archives(person)
+    one = f"{listed[0]['name']}/{listed[0]['stamp']}"
+    assert lost.cspace("archive", "show", one).out.startswith(f"archive   {one}\n")
+    assert lost.cspace("archive", "prune", one, "--dry-run").out == f"{one}\n"
+
+
+def test_a_restore_of_what_is_unknown_or_damaged_makes_nothing(person: Person) -> None:
+    person.cspace("up", "mars")
+    person.inside("mars", "sh", "-c", "echo work >work; git add work; git commit -qm Work")
+    stamp = person.cspace("down", "mars", "--json").json["instances"][0]["archive"]
+    answer = person.cspace("restore", "mars", "--archive", "20200101T000000Z", ok=3)
+    assert f"there are: {stamp}" in answer.err
+    assert "hint: cspace archive list" in person.cspace("restore", "pluto", ok=3).err
+    plan = person.cspace("restore", "mars", "--dry-run", "--json").json["plans"]
+    assert "unpack" in [step["action"] for step in plan[0]["steps"]]
+    refs = person.git("for-each-ref", "--format=%(refname)", "refs/cspace/archive/mars")
+    branch = next(ref for ref in refs.split() if ref.endswith("/0/refs/heads/cspace/mars"))
+    person.git("update-ref", "-d", branch)
+    answer = person.cspace("restore", "mars", ok=1)
+    assert f"archive mars/{stamp} is damaged, so nothing was made" in answer.err
+    assert not person.state("mars").state.exists()
 
 
 @pytest.mark.parametrize("words", [("down", "pluto"), ("status", "pluto"), ("stop", "pluto")])

@@ -168,6 +168,21 @@ def test_an_archive_that_lost_something_is_found_out(
         check_archive(host, archive)
 
 
+def test_a_loss_that_two_archives_share_is_found_out(
+    host: Path, workspace: Path, archived: Callable[[], Archive]
+) -> None:
+    git(workspace, "switch", "--quiet", "-c", "aside")
+    commit(workspace, "deep/work.txt")
+    git(workspace, "switch", "--quiet", "cspace/mercury")
+    first, second = archived(), archived()
+    tree = git(workspace, "rev-parse", "aside:deep")
+    loosen(host)
+    (host / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    for archive in (first, second):
+        with pytest.raises(CommandFailed, match=tree):
+            check_archive(host, archive)
+
+
 def test_a_failed_packing_leaves_no_ref_and_names_path_and_reason(
     host: Path, workspace: Path, tmp_path: Path, archived: Callable[[], Archive]
 ) -> None:
@@ -180,7 +195,10 @@ def test_a_failed_packing_leaves_no_ref_and_names_path_and_reason(
         archived()
     assert caught.value.exit_code == 1
     assert "the work of mercury can not be archived" in str(caught.value)
-    assert caught.value.hint == ("repair it or remove it, then try again: git -C nested/.git fsck")
+    assert caught.value.hint == (
+        "repair it or remove it: git -C nested/.git fsck; to do it inside: cspace start mercury;"
+        " then: cspace down mercury"
+    )
     assert refs(host) == before
     assert list((tmp_path / "state").iterdir()) == []
 
@@ -199,11 +217,14 @@ def tampering(change: Callable[[Path], object]) -> Isolated:
 def test_a_truncated_bundle_leaves_no_ref(
     host: Path, workspace: Path, tmp_path: Path, clock: Clock
 ) -> None:
-    before = refs(host)
+    before, stored = refs(host), sorted((host / ".git").rglob("*"))
     cut = tampering(lambda bundle: bundle.write_bytes(bundle.read_bytes()[:-100]))
-    with pytest.raises(CommandFailed):
+    with pytest.raises(CommandFailed, match="the work of mercury can not be archived") as caught:
         archive_workspace(host, place(tmp_path, workspace), cut, clock)
+    assert str(host) in str(caught.value)
+    assert caught.value.hint is not None
     assert refs(host) == before
+    assert sorted((host / ".git").rglob("*")) == stored
 
 
 def test_a_program_that_does_not_answer_is_an_error_that_shows_what_it_said(

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cspace.engine.model import Container, State
+from cspace.errors import CspaceError
 from cspace.instance.observe import Observed, Status
 from cspace.instance.plan import Action, Step, plan_down, plan_up
 from cspace.instance.record import Record
@@ -92,7 +93,7 @@ def test_an_unfinished_restore_needs_no_second_archive() -> None:
 
 
 def test_a_damaged_record_does_not_keep_work_from_being_archived() -> None:
-    damaged = replace(DORMANT, record=None, problem="instance.json is damaged")
+    damaged = replace(DORMANT, record=None, problem=CspaceError("instance.json is damaged"))
     assert Action.ARCHIVE in actions(plan_down(damaged, has_image=True, discard=False))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cspace.errors import CspaceError
 from cspace.files import Owner
-from cspace.instance.record import load_record, save_record
+from cspace.instance.record import NewerRecord, load_record, save_record
 from tests.instance.test_plan import RECORD
 
 OWNER = Owner(1000, 1000)
@@ -22,9 +22,22 @@ def test_a_record_of_a_newer_version_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "instance.json"
     save_record(path, RECORD, OWNER)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 99}), encoding="utf-8")
-    with pytest.raises(CspaceError, match="schema 99") as caught:
+    with pytest.raises(NewerRecord, match="schema 99") as caught:
         load_record(path)
     assert str(path) in str(caught.value)
+    assert "--discard" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("schema", [0, "2", None, [2]])
+def test_a_record_of_no_known_version_is_damaged_and_not_newer(
+    tmp_path: Path, schema: object
+) -> None:
+    path = tmp_path / "instance.json"
+    save_record(path, RECORD, OWNER)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": schema}), encoding="utf-8")
+    with pytest.raises(CspaceError, match="is damaged") as caught:
+        load_record(path)
+    assert not isinstance(caught.value, NewerRecord)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"schema": 1}', '{"schema": 1, "extra": 2}'])

@@ -197,20 +197,6 @@ def truncate_pack(repository: Path) -> None:
     pack_file.write_bytes(pack_file.read_bytes()[:60])
 
 
-def test_a_broken_nested_repository_comes_back_as_it_was_when_that_is_accepted(
-    host: Path, workspace: Path, tmp_path: Path
-) -> None:
-    nested, _ = make_nested(workspace)
-    break_blob(nested, "inner.txt")
-    before = survey(workspace)
-    assert pack(workspace, tmp_path / "exchange", "--accept-broken").code == 0
-    fresh(host, workspace)
-    assert carried(workspace, host)[b"vendor/nested/.git"] is Carried.FILES
-    assert unpack(workspace, tmp_path / "exchange" / BUNDLE).code == 0
-    assert survey(workspace) == before
-    assert list((nested / ".git/objects").glob("??/*"))
-
-
 def test_the_files_of_a_workspace_without_git_come_along(
     host: Path, workspace: Path, tmp_path: Path
 ) -> None:

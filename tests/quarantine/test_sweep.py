@@ -206,8 +206,9 @@ def test_an_ordinary_users_closed_directories_hide_nothing(
     proc.run("chown", "-R", "4242:4242", project)
     for path in (inner / ".git", inner, inner.parent, project / ".cspace/memory"):
         path.chmod(0o100 if path == inner else 0)
+    # What is imported later would be looked for where this user may not go.
     code = f"""
-import os, sys
+import encodings.ascii, os, sys
 sys.path.insert(0, {str(CHECKOUT)!r})
 from pathlib import Path
 from cspace.events import ignore
