@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from cspace import assets, files, git, proc
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
+from cspace.instance.objects import copy_objects, list_content
 from cspace.paths import CONTEXT, INSIDE, MEMORY
 from cspace.project import Project
 
@@ -27,8 +28,12 @@ INCLUDE_FILE = ".worktreeinclude"
 # hence the mount point is a link, which git never deletes through, and `git clean -fdx` takes only
 # the link.
 _TEMPLATE = "workspace"
+_TRACKING = "refs/remotes/origin"
 # The user's hooks would run for a clone they know nothing of; LFS would download.
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")
+_QUIET = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always"),
+    *("-c", "checkout.workers=0"),  # as many as there are processors
+)
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
 # Not urllib: what git accepts as a URL is more than that parses.
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#]*)@", re.IGNORECASE)
@@ -39,11 +44,11 @@ class Start:
     """Where a workspace begins.
 
     Attributes:
-        revision: what is fetched, as the project's repository names it.
+        commit: what it starts from, a commit of the project's repository.
         branch: the branch that the workspace is on.
     """
 
-    revision: str
+    commit: str
     branch: str
 
 
@@ -61,7 +66,8 @@ def plan_start(project: Project, name: str, branch: str | None) -> Start:
     Raises:
         UsageError: the repository has no commits, or the branch name is not valid.
     """
-    if git.resolve(project.worktree, "HEAD") is None:
+    head = git.resolve(project.worktree, "HEAD")
+    if head is None:
         raise UsageError(
             f"{project.worktree} has no commits, so there is nothing to clone",
             hint="git commit --allow-empty -m start",
@@ -69,9 +75,8 @@ def plan_start(project: Project, name: str, branch: str | None) -> Start:
     if branch is not None:
         if not git.is_branch_name(project.root, branch):
             raise UsageError(f"branch {branch!r} is not a valid branch name")
-        exists = git.resolve(project.root, f"refs/heads/{branch}") is not None
-        return Start(f"refs/heads/{branch}" if exists else "HEAD", branch)
-    return Start("HEAD", _free_branch(project, f"cspace/{name}"))
+        return Start(git.resolve(project.root, f"refs/heads/{branch}") or head, branch)
+    return Start(head, _free_branch(project, f"cspace/{name}"))
 
 
 def _free_branch(project: Project, wanted: str) -> str:
@@ -100,15 +105,22 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
     # Ours until it is whole: git refuses to work in a directory of another user.
     partial.mkdir()
     try:
-        clone = _clone(project, start, partial)
-        _copy_included(project.worktree, partial)
-        files.ensure_link(partial, PurePosixPath(CONTEXT), INSIDE.context_store)
-        _give_tree(partial, owner)
-        yield clone
+        yield _fill(project, start, partial, owner)
         partial.rename(workspace)
     except BaseException:
         remove_tree(partial)
         raise
+
+
+def _fill(project: Project, start: Start, target: Path, owner: Owner) -> Clone:
+    try:
+        clone = _clone(project, start, target)
+        _copy_included(project.worktree, target)
+        files.ensure_link(target, PurePosixPath(CONTEXT), INSIDE.context_store)
+        _give_tree(target, owner)
+    except (CommandFailed, OSError) as error:
+        raise CommandFailed(f"the workspace can not be made: {error}") from error
+    return clone
 
 
 def _clone(project: Project, start: Start, target: Path) -> Clone:
@@ -116,12 +128,7 @@ def _clone(project: Project, start: Start, target: Path) -> Clone:
     template = f"--template={assets.directory('templates') / _TEMPLATE}"
     form = (f"--object-format={git.object_format(source)}", f"--initial-branch={start.branch}")
     _git(target, "init", "--quiet", template, *form)
-    refs = (
-        f"{start.revision}:refs/heads/{start.branch}",
-        "refs/remotes/origin/*:refs/remotes/origin/*",
-    )
-    # --update-shallow: a shallow host gives a clone that is exactly as shallow.
-    _git(target, "fetch", "--quiet", "--update-head-ok", "--update-shallow", source, *refs)
+    _copy(source, target, start)
     url = git.remote_url(project.root, "origin")
     if url is not None:
         _git(target, "remote", "add", "origin", strip_credentials(url))
@@ -131,6 +138,17 @@ def _clone(project: Project, start: Start, target: Path) -> Clone:
         target, "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes"
     ).splitlines()
     return Clone(base, tuple(sorted({base, *tips})))
+
+
+def _copy(source: Path, target: Path, start: Start) -> None:
+    tracking = git.list_refs(source, _TRACKING)
+    # One whose object has gone is no reason to do without an instance.
+    present = git.object_sizes(source, {*tracking.values()})
+    heads = {name: one for name, one in tracking.items() if one in present}
+    content = list_content(source, heads | {f"refs/heads/{start.branch}": start.commit})
+    copy_objects(source, target, content)
+    lines = "".join(f"create {name}\0{one}\0" for name, one in content.refs.items())
+    _git(target, "update-ref", "--stdin", "-z", stdin=lines.encode())
 
 
 def strip_credentials(url: str) -> str:
@@ -209,8 +227,5 @@ def remove_tree(path: Path) -> None:
         proc.run("rm", "-rf", "--", path)
 
 
-def _git(target: Path, *words: str | Path) -> str:
-    try:
-        return git.git(target, *_QUIET, *words, env=_ENVIRONMENT).text
-    except CommandFailed as error:
-        raise CommandFailed(f"the workspace can not be made: {error}") from error
+def _git(target: Path, *words: str | Path, stdin: bytes = b"") -> str:
+    return git.git(target, *_QUIET, *words, env=_ENVIRONMENT, stdin=stdin).text
