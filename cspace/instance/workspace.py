@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -29,6 +30,7 @@ INCLUDE_FILE = ".worktreeinclude"
 # the link.
 _TEMPLATE = "workspace"
 _TRACKING = "refs/remotes/origin"
+_GITLINK = "160000"  # the mode of a submodule in the index
 # The user's hooks would run for a clone they know nothing of; LFS would download.
 _QUIET = (
     *("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always"),
@@ -125,27 +127,36 @@ def _fill(project: Project, start: Start, target: Path, owner: Owner) -> Clone:
 
 def _clone(project: Project, start: Start, target: Path) -> Clone:
     source = project.worktree
-    template = f"--template={assets.directory('templates') / _TEMPLATE}"
-    form = (f"--object-format={git.object_format(source)}", f"--initial-branch={start.branch}")
-    _git(target, "init", "--quiet", template, *form)
-    _copy(source, target, start)
+    template = assets.directory("templates") / _TEMPLATE
+    _init(source, target, f"--template={template}", f"--initial-branch={start.branch}")
+    tracking = _tracking_refs(source, f"{_TRACKING}/")
+    _copy(source, target, tracking | {f"refs/heads/{start.branch}": start.commit})
     url = git.remote_url(project.root, "origin")
     if url is not None:
         _git(target, "remote", "add", "origin", strip_credentials(url))
     _git(target, "reset", "--quiet", "--hard")
     _populate_submodules(source, target)
-    base, *tips = _git(
-        target, "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes"
-    ).splitlines()
-    return Clone(base, tuple(sorted({base, *tips})))
+    return Clone(start.commit, tuple(sorted({start.commit, *tracking.values()})))
 
 
-def _copy(source: Path, target: Path, start: Start) -> None:
-    tracking = git.list_refs(source, _TRACKING)
-    # One whose object has gone is no reason to do without an instance.
-    present = git.object_sizes(source, {*tracking.values()})
-    heads = {name: one for name, one in tracking.items() if one in present}
-    content = list_content(source, heads | {f"refs/heads/{start.branch}": start.commit})
+def _init(source: Path, target: Path, *words: str) -> None:
+    _git(target, "init", "--quiet", f"--object-format={git.object_format(source)}", *words)
+
+
+def _tracking_refs(source: Path, named: str) -> dict[str, str]:
+    """Return the remote-tracking refs, each named anew; one whose object has gone is left out."""
+    refs = git.list_refs(source, _TRACKING)
+    present = git.object_sizes(source, set(refs.values()))
+    return {
+        named + name.removeprefix(f"{_TRACKING}/"): one
+        for name, one in refs.items()
+        if one in present
+    }
+
+
+def _copy(source: Path, target: Path, heads: Mapping[str, str]) -> None:
+    """Give a fresh repository these refs, the tags on their commits, and what they all reach."""
+    content = list_content(source, heads)
     copy_objects(source, target, content)
     lines = "".join(f"create {name}\0{one}\0" for name, one in content.refs.items())
     _git(target, "update-ref", "--stdin", "-z", stdin=lines.encode())
@@ -162,20 +173,35 @@ def strip_credentials(url: str) -> str:
 
 
 def _populate_submodules(source: Path, target: Path) -> None:
-    """Fill submodules from the host's checkouts, so that no network and no login is needed."""
+    """Fill submodules from the host's checkouts, so that no network and no login is needed.
+
+    One that the host has not checked out, or not fetched that far, stays empty.
+    """
     if not (target / ".gitmodules").is_file():
         return
     _git(target, "submodule", "--quiet", "init")
     listed = _git(target, "config", "--file=.gitmodules", "-z", "--get-regexp", r"\.path$")
     for entry in filter(None, listed.split("\0")):
         key, _, path = entry.partition("\n")
-        if git.resolve(source / path, "HEAD") is None or not (source / path / ".git").exists():
-            continue
         name = key.removeprefix("submodule.").removesuffix(".path")
-        url = f"submodule.{name}.url={source / path}"
-        _git(target, "-c", url, "submodule", "--quiet", "update", "--", path)
-        _git(target, "submodule", "--quiet", "sync", "--", path)
-        _populate_submodules(source / path, target / path)
+        staged = _git(target, "ls-files", "--stage", "--", f":(literal){path}").split()
+        if staged[:1] != [_GITLINK] or not (source / path / ".git").exists():
+            continue
+        if git.resolve(source / path, staged[1]) is not None:
+            _populate(source / path, target, name, path, staged[1])
+
+
+def _populate(source: Path, target: Path, name: str, path: str, commit: str) -> None:
+    # Not from the checkout itself: git would link its objects, and bring all its branches.
+    with tempfile.TemporaryDirectory(prefix=".cspace-", dir=target) as directory:
+        between = Path(directory)
+        _init(source, between, "--template=")
+        _copy(source, between, _tracking_refs(source, "refs/heads/") | {"refs/base": commit})
+        _git(between, "update-ref", "--no-deref", "HEAD", commit)
+        words = ("-c", f"submodule.{name}.url={between}", "-c", "init.templateDir=")
+        _git(target, *words, "submodule", "--quiet", "update", "--", path)
+    _git(target, "submodule", "--quiet", "sync", "--", path)
+    _populate_submodules(source, target / path)
 
 
 def _copy_included(source: Path, target: Path) -> None:
