@@ -229,6 +229,18 @@ def _copy_included(source: Path, target: Path) -> None:
             copy.chmod(stat.S_IMODE(os.fstat(original.fileno()).st_mode))
 
 
+def set_aside_copies(workspace: Path) -> None:
+    """Rename what was made in place of the shared directories: an archive leaves those out.
+
+    `git restore --source=… .` writes a commit's records where the link was, and an agent may take
+    `.cspace/memory` for the real one.
+    """
+    for shared in (CONTEXT, MEMORY):
+        # Where `.cspace` itself is no directory there is nothing below it to lose.
+        with contextlib.suppress(NotADirectoryError):
+            files.set_aside(workspace, PurePosixPath(shared))
+
+
 def _give_tree(root: Path, owner: Owner) -> None:
     """Give a tree that we just made to its owner; nothing to do unless we are root."""
     if os.geteuid() != 0:

@@ -138,6 +138,7 @@ def archive_work(host: Host, observed: Observed) -> str:
     """
     isolated = _isolated(host, observed.name, find_image(host, observed) or host.image.tag)
     place = _place(host, observed.name)
+    workspace.set_aside_copies(place.workspace)
     return archive.archive_workspace(host.project.root, place, isolated, host.now).stamp
 
 
@@ -198,6 +199,7 @@ def ensure_mounts(host: Host, name: str) -> None:
     seed(root, owner)
     for path in (root / MEMORY, *(root / CONTEXT / kind for kind in CONTEXT_KINDS)):
         _check_writable(path, owner)
+    workspace.set_aside_copies(paths.workspace)
     files.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
     files.ensure_beneath(paths.claude, PurePosixPath("projects/-workspace/memory"), owner=owner)

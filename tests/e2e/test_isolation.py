@@ -28,7 +28,6 @@ OPERATIONS = {
     "add -A": "echo work >work && git add -A && git commit -qm Work",
     "stash -u": "echo more >>README.md; echo new >new; git stash -qu && git stash pop -q",
     "commit -a": "echo more >>README.md; git commit -qam More",
-    "restore": "git restore --source=other . && git restore .",
     "a path by name": "git checkout -q other -- README.md && git reset -q --hard",
 }
 
@@ -54,6 +53,12 @@ def shared(root: Path) -> dict[str, str]:
     """Return every file of the shared directories that holds a record or a memory."""
     paths = (*(root / ".cspace/context").glob("*/*.md"), *(root / ".cspace/memory").glob("*"))
     return {str(path.relative_to(root)): path.read_text("utf-8") for path in paths}
+
+
+def aside(name: str) -> str:
+    """Return where a file is after its shared directory was set aside."""
+    top, shared_name, below = name.split("/", 2)
+    return f"{top}/{shared_name}.aside/{below}"
 
 
 @pytest.fixture(scope="module")
@@ -110,10 +115,21 @@ def test_clean_takes_the_link_and_nothing_that_is_shared(person: Person) -> None
     assert person.inside("mercury", "cat", RECORD) == "live\n"
 
 
+def test_a_restore_from_another_commit_replaces_only_the_link(person: Person) -> None:
+    person.inside("mercury", "git", "restore", "--source=other", ".")
+    assert person.inside("mercury", "cat", RECORD) == "other\n"
+    assert shared(person.repo) == SHARED
+    person.cspace("stop", "mercury")
+    person.cspace("up", "mercury")
+    assert person.inside("mercury", "cat", RECORD) == "live\n"
+    assert person.inside("mercury", "cat", aside(RECORD)) == "other\n"
+    person.inside("mercury", "sh", "-c", "rm -r .cspace/*.aside; git reset -q --hard")
+
+
 def test_the_memory_is_absent_from_the_workspace_and_can_not_be_committed_by_accident(
     person: Person,
 ) -> None:
-    script = f"test ! -e .cspace/memory; mkdir .cspace/memory; echo mine >{REMEMBERED}; git add -A"
+    script = f"mkdir .cspace/memory; echo mine >{REMEMBERED}; git add -A"
     person.inside("mercury", "sh", "-ec", script)
     assert person.inside("mercury", "git", "status", "--porcelain") == ""
     person.inside("mercury", "git", "add", REMEMBERED, ok=1)
@@ -121,6 +137,20 @@ def test_the_memory_is_absent_from_the_workspace_and_can_not_be_committed_by_acc
     assert shared(person.repo) == SHARED
     remembered = "/home/dev/.claude/projects/-workspace/memory/MEMORY.md"
     assert person.inside("mercury", "cat", remembered) == SHARED[REMEMBERED]
+
+
+def test_what_was_written_in_place_of_what_is_shared_is_archived(person: Person) -> None:
+    person.cspace("up", "venus")
+    script = (
+        f"git restore --source=origin/other .; mkdir -p .cspace/memory; echo mine >{REMEMBERED}"
+    )
+    person.inside("venus", "sh", "-ec", f"{script}; echo mine >{RECORD}")
+    person.cspace("down", "venus")
+    person.cspace("restore", "venus")
+    for name in (aside(RECORD), aside(REMEMBERED)):
+        assert person.inside("venus", "cat", name) == "mine\n"
+    assert shared(person.repo) == SHARED
+    person.cspace("down", "--discard=venus")
 
 
 def test_no_inode_of_the_hosts_repository_is_writable_from_inside(person: Person) -> None:

@@ -14,6 +14,7 @@ from cspace.instance.workspace import (
     new_workspace,
     plan_start,
     remove_tree,
+    set_aside_copies,
     strip_credentials,
 )
 from cspace.paths import INSIDE
@@ -391,3 +392,32 @@ def test_a_tree_deeper_than_any_path_can_be_removed(tmp_path: Path) -> None:
     doomed.chmod(0)
     remove_tree(doomed)
     assert not doomed.exists()
+
+
+def test_what_is_in_place_of_the_shared_directories_is_set_aside(
+    repo: Path, workspace: Path
+) -> None:
+    clone(repo, workspace)
+    link, memory = workspace / ".cspace/context", workspace / ".cspace/memory"
+    memory.mkdir()
+    set_aside_copies(workspace)
+    assert link.is_symlink()
+    assert list(memory.iterdir()) == []
+    for content in ("first", "second"):
+        (memory / "note.md").write_text(content, encoding="utf-8")
+        set_aside_copies(workspace)
+        memory.mkdir()
+    assert (workspace / ".cspace/memory.aside/note.md").read_text() == "first"
+    assert (workspace / ".cspace/memory.aside-2/note.md").read_text() == "second"
+
+
+def test_setting_aside_follows_no_link(repo: Path, workspace: Path, tmp_path: Path) -> None:
+    clone(repo, workspace)
+    outside = tmp_path / "outside"
+    (outside / "memory").mkdir(parents=True)
+    (outside / "memory/note.md").touch()
+    (workspace / ".cspace").rename(workspace / "was")
+    (workspace / ".cspace").symlink_to(outside)
+    assert (workspace / ".cspace/memory/note.md").exists()  # what a path would lead to
+    set_aside_copies(workspace)
+    assert sorted(path.name for path in outside.iterdir()) == ["memory"]
