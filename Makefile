@@ -57,6 +57,7 @@ soak: base .venv/ready ## Every test with its full counts (hours)
 bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.cli
 	$(BIN)/python -m bench.up
+	$(BIN)/python -m bench.down
 
 docs: .venv/ready ## Write docs/reference anew from the code
 	$(BIN)/python -m docs.generate

@@ -16,7 +16,7 @@ CSPACE = Path(sys.executable).with_name("cspace")
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A claim: one subject's median time over another's, and what it should not exceed."""
+    """A claim: a subject's median time or its size over another's, and what it may not exceed."""
 
     subject: str
     baseline: str
@@ -64,11 +64,28 @@ def show(times: Mapping[str, Sequence[float]], ratios: Sequence[Ratio]) -> None:
         spread = f"{min(values):.3f} … {max(values):.3f}"
         median = statistics.median(values)
         print(f"{name:<{width}}  median {median:.3f} s  ({spread}, n = {len(values)})")
+    _show_ratios({name: statistics.median(values) for name, values in times.items()}, ratios)
+
+
+def show_bytes(sizes: Mapping[str, int], ratios: Sequence[Ratio]) -> None:
+    """Print what each subject takes on the disk, and the ratios."""
+    width = max(map(len, sizes))
+    for name, size in sizes.items():
+        print(f"{name:<{width}}  {size / 1e6:.1f} MB on disk")
+    _show_ratios(sizes, ratios)
+
+
+def _show_ratios(values: Mapping[str, float], ratios: Sequence[Ratio]) -> None:
     for ratio in ratios:
-        if ratio.subject not in times or ratio.baseline not in times:
+        if ratio.subject not in values or ratio.baseline not in values:
             print(f"{ratio.subject} ÷ {ratio.baseline}: not measured here")
             continue
-        value = statistics.median(times[ratio.subject]) / statistics.median(times[ratio.baseline])
+        value = values[ratio.subject] / values[ratio.baseline]
         verdict = "ok" if value <= ratio.limit else "ABOVE"
         name = f"{ratio.subject} ÷ {ratio.baseline}"
         print(f"{name}: {value:.2f}  (claimed ≤ {ratio.limit:g}: {verdict})")
+
+
+def size_of(directory: Path) -> int:
+    """Return the bytes that a directory takes on the disk."""
+    return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*"))

@@ -4,6 +4,10 @@ Compose gets the very file that cspace rendered; the devcontainer CLI gets the v
 time until the same container is ready, which it does not wait for by itself. It is installed from
 npm for the run; without npm its line is left out. Neither of the two makes a clone.
 
+Then a workspace of a large repository beside `git clone --no-hardlinks` of it, in time and bytes:
+the whole of `up`, the clone alone, and the clone where nothing but one pack is there, which holds
+another branch too and so may not be copied.
+
     python -m bench.up [ROUNDS]
 """
 
@@ -14,15 +18,25 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.measure import CSPACE, Ratio, alternate, run, show, timed
+from bench.large import gather, make_large
+from bench.measure import CSPACE, Ratio, alternate, run, show, show_bytes, size_of, timed
+from cspace.files import Owner
+from cspace.instance.workspace import new_workspace, plan_start
+from cspace.project import find_project
 
 ROUNDS = 7
+GIT_CLONE, UP_LARGE = "git clone --no-hardlinks", "cspace up, large"
+WORKSPACE, GATHERED = "its workspace alone", "its workspace alone, one mixed pack"
 UNTIL_READY = "until test -e /run/cspace/ready; do sleep 0.02; done"
 DEVCONTAINER_CLI = "@devcontainers/cli@0.89.0"
 CONFIGURATION = Path(__file__).parent.parent / "devcontainer" / "devcontainer.json"
+
+
+GIT = ("git", "-c", "user.name=Bench", "-c", "user.email=bench@example.com")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +81,29 @@ class Site:
 
 def main(rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="cspace-bench-", ignore_cleanup_errors=True) as place:
-        site = make_site(Path(place))
-        site.cspace("up", "template", "--no-attach")
-        [template] = json.loads(site.cspace("status", "template", "--json"))["instances"]
-        site.cspace("stop", "template")
-        subjects = {
-            "cspace up": lambda: site.cspace_up("mercury"),
-            "compose up --wait": site.compose_up,
-            "two cspace up at once": lambda: site.cspace_up("venus", "earth"),
-        }
-        program = devcontainer_program(Path(place))
-        if program is not None:
-            subjects["devcontainer up"] = lambda: site.devcontainer_up(program, template["image"])
-        try:
-            times = alternate(subjects, rounds)
-        finally:
-            site.cspace("down", "--discard=template")
+        measure_start(Path(place), rounds)
+    with tempfile.TemporaryDirectory(prefix="cspace-bench-", ignore_cleanup_errors=True) as place:
+        measure_large(Path(place), rounds)
+
+
+def measure_start(place: Path, rounds: int) -> None:
+    """Measure a small repository against others who start the same container."""
+    site = make_site(place)
+    site.cspace("up", "template", "--no-attach")
+    [template] = json.loads(site.cspace("status", "template", "--json"))["instances"]
+    site.cspace("stop", "template")
+    subjects = {
+        "cspace up": lambda: site.cspace_up("mercury"),
+        "compose up --wait": site.compose_up,
+        "two cspace up at once": lambda: site.cspace_up("venus", "earth"),
+    }
+    program = devcontainer_program(place)
+    if program is not None:
+        subjects["devcontainer up"] = lambda: site.devcontainer_up(program, template["image"])
+    try:
+        times = alternate(subjects, rounds)
+    finally:
+        site.cspace("down", "--discard=template")
     show(
         times,
         (
@@ -93,28 +114,73 @@ def main(rounds: int) -> None:
     )
 
 
-def make_site(place: Path) -> Site:
+def measure_large(place: Path, rounds: int) -> None:
+    """Measure a large repository against a clone of it."""
+    site = make_site(place, make_large)
+    os.environ["HOME"] = str(site.home)
+    gathered = place / "gathered"
+    gather(site.repository, gathered)
+    target = place / "target"
+    sizes: dict[str, int] = {}
+
+    def cloning(name: str, make: Callable[[], object]) -> Callable[[], float]:
+        def measure() -> float:
+            os.sync()  # what the one before wrote is not this one's burden
+            seconds = timed(make)
+            sizes[name] = size_of(target)
+            shutil.rmtree(target)
+            return seconds
+
+        return measure
+
+    def of_git() -> object:
+        return run("git", "clone", "--quiet", "--no-hardlinks", site.repository, target)
+
+    def up() -> float:
+        os.sync()
+        return site.cspace_up("mercury")
+
+    site.cspace_up("mercury")  # the image is there before anything is measured
+    times = alternate(
+        {
+            GIT_CLONE: cloning(GIT_CLONE, of_git),
+            UP_LARGE: up,
+            WORKSPACE: cloning(WORKSPACE, lambda: make_workspace(site.repository, target)),
+            GATHERED: cloning(GATHERED, lambda: make_workspace(gathered, target)),
+        },
+        rounds,
+    )
+    ratios = [Ratio(name, GIT_CLONE, 1.3) for name in (UP_LARGE, WORKSPACE, GATHERED)]
+    show(times, ratios)
+    show_bytes(sizes, ratios[1:])
+
+
+def make_workspace(repository: Path, workspace: Path) -> None:
+    project = find_project(repository)
+    start = plan_start(project, "mercury", None)
+    with new_workspace(project, start, workspace, Owner(1000, 1000)):
+        pass
+
+
+def make_small(repository: Path) -> None:
+    """Make a repository with a single file."""
+    run("git", "init", "--quiet", repository)
+    (repository / "README.md").write_text("# Sample\n", encoding="utf-8")
+
+
+def make_site(place: Path, make: Callable[[Path], None] = make_small) -> Site:
     """Make a repository and a home; as root they are the container user's, as everywhere."""
     site = Site(place / "home", place / "sample")
     site.home.mkdir()
     place.chmod(0o755)
-    git = ("git", "-c", "user.name=Bench", "-c", "user.email=bench@example.com")
-    run(*git, "init", "--quiet", site.repository)
-    (site.repository / "README.md").write_text("# Sample\n", encoding="utf-8")
+    make(site.repository)
     site.cspace("init")
-    run(*git, "-C", site.repository, "add", "--all")
-    run(*git, "-C", site.repository, "commit", "--quiet", "--message", "Start")
+    run(*GIT, "-C", site.repository, "add", "--all")
+    run(*GIT, "-C", site.repository, "commit", "--quiet", "--message", "Start")
     if os.geteuid() == 0:
         run("chown", "-R", "1000:1000", site.repository)
-        run(
-            "git",
-            "config",
-            "--global",
-            "--add",
-            "safe.directory",
-            "*",
-            env={"HOME": str(site.home)},
-        )
+        safe = ("--add", "safe.directory", "*")
+        run("git", "config", "--global", *safe, env={"HOME": str(site.home)})
     return site
 
 

@@ -300,6 +300,22 @@ def ensure_link(
         give(path, owner)
 
 
+def set_aside(root: Path, relative: PurePosixPath) -> None:
+    """Rename what is at relative below root to `<name>.aside`, `<name>.aside-2` and on.
+
+    A link stays, and so does an empty directory: neither holds anything.
+    """
+    with contextlib.suppress(FileNotFoundError), pinned(root, relative.parent) as parent:
+        path = parent / relative.name
+        if path.is_symlink() or (path.is_dir() and not any(path.iterdir())):
+            return
+        names = (f"{relative.name}.aside-{number}" for number in itertools.count(2))
+        for name in itertools.chain((f"{relative.name}.aside",), names):
+            if not os.path.lexists(parent / name):
+                path.rename(parent / name)
+                return
+
+
 @contextlib.contextmanager
 def pinned(
     root: Path, relative: PurePosixPath, *, create: bool = False, owner: Owner | None = None

@@ -191,8 +191,8 @@ _HARMLESS = (
     *("missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "nulInCommit"),
     *("zeroPaddedDate", "zeroPaddedFilemode"),
 )
-# Replacement refs are views for people; an archive holds what really is there.
-_AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1"}
+# Replacement refs and grafts are views for people; archives and clones hold what really is there.
+_AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": f"{os.devnull}/none"}
 
 
 def index_pack(repository: Path, pack: IO[bytes]) -> None:
@@ -280,6 +280,84 @@ def delete_refs(repository: Path, refs: Mapping[str, str]) -> None:
 
 def _update_refs(repository: Path, lines: Iterable[str]) -> None:
     git(repository, "update-ref", "--stdin", "-z", stdin="".join(lines).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag: its ref, its own object, and the object that it names; a plain one is that object."""
+
+    ref: str
+    id: str
+    target: str
+
+
+def list_tags(repository: Path) -> tuple[Tag, ...]:
+    """Return all tags. That of a tag names that tag, and not what it names in turn."""
+    words = ("for-each-ref", "--format=%(objectname) %(object) %(refname)", "refs/tags")
+    rows = (line.split(" ", 2) for line in git(repository, *words).text.splitlines())
+    return tuple(Tag(ref, one, target or one) for one, target, ref in rows)
+
+
+def list_objects(repository: Path, tips: Iterable[str]) -> tuple[str, ...]:
+    """Return every object that tips reach, in the order that suits a pack.
+
+    Raises:
+        CommandFailed: an object on the way is missing.
+    """
+    asked = "".join(f"{one}\n" for one in tips).encode("ascii")
+    words = ("rev-list", "--objects", "--no-object-names", "--stdin")
+    return tuple(git(repository, *words, stdin=asked, env=_AS_STORED).text.split())
+
+
+def list_packs(repository: Path) -> tuple[Path, ...]:
+    """Return the index files of the repository's own packs."""
+    return tuple(sorted((_object_directory(repository) / "pack").glob("pack-*.idx")))
+
+
+def packed_objects(repository: Path, index: Path) -> tuple[str, ...]:
+    """Return the objects of a pack.
+
+    Raises:
+        FileNotFoundError: it has gone.
+    """
+    listed = git(repository, "show-index", stdin=index.read_bytes()).text
+    return tuple(line.split(" ", 2)[1] for line in listed.splitlines())
+
+
+def is_partial(repository: Path) -> bool:
+    """Tell whether objects are missing on purpose, and fetched when they are asked for."""
+    return any((_object_directory(repository) / "pack").glob("*.promisor"))
+
+
+def fetch_missing(repository: Path, tips: Iterable[str]) -> None:
+    """Have git fetch into a partial clone, in one go, what it lacks of all that tips reach.
+
+    Raises:
+        CommandFailed: its remote does not answer, or has it no more.
+    """
+    # Of all that asks for objects only packing asks for all of them at once.
+    words = ("pack-objects", "--revs", "--quiet", "--window=0", "--stdout")
+    with proc.talk("git", "-C", repository, *words, env=environment() | _AS_STORED) as process:
+        assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
+        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+        process.stdin.write("".join(f"{one}\n" for one in tips).encode("ascii"))
+        process.stdin.close()
+        while process.stdout.read(1 << 20):
+            pass
+
+
+def borrowing(repository: Path) -> dict[str, str]:
+    """Return the variables that let git elsewhere read this repository's objects too."""
+    path = str(_object_directory(repository))
+    # Quoted, a path may hold the separator.
+    for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
+        path = path.replace(character, escaped)
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{path}"'}
+
+
+def _object_directory(repository: Path) -> Path:
+    words = ("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    return Path(git(repository, *words).text)
 
 
 def object_sizes(repository: Path, ids: Iterable[str]) -> dict[str, int]:

@@ -11,13 +11,15 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cspace import assets, files, git, trees
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
+from cspace.instance.objects import copy_objects, list_content
 from cspace.paths import CONTEXT, INSIDE, MEMORY
 from cspace.project import Project
 
@@ -27,8 +29,13 @@ INCLUDE_FILE = ".worktreeinclude"
 # hence the mount point is a link, which git never deletes through, and `git clean -fdx` takes only
 # the link.
 _TEMPLATE = "workspace"
+_TRACKING = "refs/remotes/origin"
+_GITLINK = "160000"  # the mode of a submodule in the index
 # The user's hooks would run for a clone they know nothing of; LFS would download.
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")
+_QUIET = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always"),
+    *("-c", "checkout.workers=0"),  # as many as there are processors
+)
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
 # Not urllib: what git accepts as a URL is more than that parses.
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#]*)@", re.IGNORECASE)
@@ -39,11 +46,11 @@ class Start:
     """Where a workspace begins.
 
     Attributes:
-        revision: what is fetched, as the project's repository names it.
+        commit: what it starts from, a commit of the project's repository.
         branch: the branch that the workspace is on.
     """
 
-    revision: str
+    commit: str
     branch: str
 
 
@@ -61,7 +68,8 @@ def plan_start(project: Project, name: str, branch: str | None) -> Start:
     Raises:
         UsageError: the repository has no commits, or the branch name is not valid.
     """
-    if git.resolve(project.worktree, "HEAD") is None:
+    head = git.resolve(project.worktree, "HEAD")
+    if head is None:
         raise UsageError(
             f"{project.worktree} has no commits, so there is nothing to clone",
             hint="git commit --allow-empty -m start",
@@ -69,9 +77,8 @@ def plan_start(project: Project, name: str, branch: str | None) -> Start:
     if branch is not None:
         if not git.is_branch_name(project.root, branch):
             raise UsageError(f"branch {branch!r} is not a valid branch name")
-        exists = git.resolve(project.root, f"refs/heads/{branch}") is not None
-        return Start(f"refs/heads/{branch}" if exists else "HEAD", branch)
-    return Start("HEAD", _free_branch(project, f"cspace/{name}"))
+        return Start(git.resolve(project.root, f"refs/heads/{branch}") or head, branch)
+    return Start(head, _free_branch(project, f"cspace/{name}"))
 
 
 def _free_branch(project: Project, wanted: str) -> str:
@@ -100,37 +107,59 @@ def new_workspace(project: Project, start: Start, workspace: Path, owner: Owner)
     # Ours until it is whole: git refuses to work in a directory of another user.
     partial.mkdir()
     try:
-        clone = _clone(project, start, partial)
-        _copy_included(project.worktree, partial)
-        files.ensure_link(partial, PurePosixPath(CONTEXT), INSIDE.context_store)
-        _give_tree(partial, owner)
-        yield clone
+        yield _fill(project, start, partial, owner)
         partial.rename(workspace)
     except BaseException:
         trees.remove_tree(partial)
         raise
 
 
+def _fill(project: Project, start: Start, target: Path, owner: Owner) -> Clone:
+    try:
+        clone = _clone(project, start, target)
+        _copy_included(project.worktree, target)
+        files.ensure_link(target, PurePosixPath(CONTEXT), INSIDE.context_store)
+        _give_tree(target, owner)
+    except (CommandFailed, OSError) as error:
+        raise CommandFailed(f"the workspace can not be made: {error}") from error
+    return clone
+
+
 def _clone(project: Project, start: Start, target: Path) -> Clone:
     source = project.worktree
-    template = f"--template={assets.directory('templates') / _TEMPLATE}"
-    form = (f"--object-format={git.object_format(source)}", f"--initial-branch={start.branch}")
-    _git(target, "init", "--quiet", template, *form)
-    refs = (
-        f"{start.revision}:refs/heads/{start.branch}",
-        "refs/remotes/origin/*:refs/remotes/origin/*",
-    )
-    # --update-shallow: a shallow host gives a clone that is exactly as shallow.
-    _git(target, "fetch", "--quiet", "--update-head-ok", "--update-shallow", source, *refs)
+    template = assets.directory("templates") / _TEMPLATE
+    _init(source, target, f"--template={template}", f"--initial-branch={start.branch}")
+    tracking = _tracking_refs(source, f"{_TRACKING}/")
+    _copy(source, target, tracking | {f"refs/heads/{start.branch}": start.commit})
     url = git.remote_url(project.root, "origin")
     if url is not None:
         _git(target, "remote", "add", "origin", strip_credentials(url))
     _git(target, "reset", "--quiet", "--hard")
     _populate_submodules(source, target)
-    base, *tips = _git(
-        target, "for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes"
-    ).splitlines()
-    return Clone(base, tuple(sorted({base, *tips})))
+    return Clone(start.commit, tuple(sorted({start.commit, *tracking.values()})))
+
+
+def _init(source: Path, target: Path, *words: str) -> None:
+    _git(target, "init", "--quiet", f"--object-format={git.object_format(source)}", *words)
+
+
+def _tracking_refs(source: Path, named: str) -> dict[str, str]:
+    """Return the remote-tracking refs, each named anew; one whose object has gone is left out."""
+    refs = git.list_refs(source, _TRACKING)
+    present = git.object_sizes(source, set(refs.values()))
+    return {
+        named + name.removeprefix(f"{_TRACKING}/"): one
+        for name, one in refs.items()
+        if one in present
+    }
+
+
+def _copy(source: Path, target: Path, heads: Mapping[str, str]) -> None:
+    """Give a fresh repository these refs, the tags on their commits, and what they all reach."""
+    content = list_content(source, heads)
+    copy_objects(source, target, content)
+    lines = "".join(f"create {name}\0{one}\0" for name, one in content.refs.items())
+    _git(target, "update-ref", "--stdin", "-z", stdin=lines.encode())
 
 
 def strip_credentials(url: str) -> str:
@@ -144,20 +173,35 @@ def strip_credentials(url: str) -> str:
 
 
 def _populate_submodules(source: Path, target: Path) -> None:
-    """Fill submodules from the host's checkouts, so that no network and no login is needed."""
+    """Fill submodules from the host's checkouts, so that no network and no login is needed.
+
+    One that the host has not checked out, or not fetched that far, stays empty.
+    """
     if not (target / ".gitmodules").is_file():
         return
     _git(target, "submodule", "--quiet", "init")
     listed = _git(target, "config", "--file=.gitmodules", "-z", "--get-regexp", r"\.path$")
     for entry in filter(None, listed.split("\0")):
         key, _, path = entry.partition("\n")
-        if git.resolve(source / path, "HEAD") is None or not (source / path / ".git").exists():
-            continue
         name = key.removeprefix("submodule.").removesuffix(".path")
-        url = f"submodule.{name}.url={source / path}"
-        _git(target, "-c", url, "submodule", "--quiet", "update", "--", path)
-        _git(target, "submodule", "--quiet", "sync", "--", path)
-        _populate_submodules(source / path, target / path)
+        staged = _git(target, "ls-files", "--stage", "--", f":(literal){path}").split()
+        if staged[:1] != [_GITLINK] or not (source / path / ".git").exists():
+            continue
+        if git.resolve(source / path, staged[1]) is not None:
+            _populate(source / path, target, name, path, staged[1])
+
+
+def _populate(source: Path, target: Path, name: str, path: str, commit: str) -> None:
+    # Not from the checkout itself: git would link its objects, and bring all its branches.
+    with tempfile.TemporaryDirectory(prefix=".cspace-", dir=target) as directory:
+        between = Path(directory)
+        _init(source, between, "--template=")
+        _copy(source, between, _tracking_refs(source, "refs/heads/") | {"refs/base": commit})
+        _git(between, "update-ref", "--no-deref", "HEAD", commit)
+        words = ("-c", f"submodule.{name}.url={between}", "-c", "init.templateDir=")
+        _git(target, *words, "submodule", "--quiet", "update", "--", path)
+    _git(target, "submodule", "--quiet", "sync", "--", path)
+    _populate_submodules(source, target / path)
 
 
 def _copy_included(source: Path, target: Path) -> None:
@@ -190,6 +234,18 @@ def _copy_included(source: Path, target: Path) -> None:
             copy.chmod(stat.S_IMODE(os.fstat(original.fileno()).st_mode))
 
 
+def set_aside_copies(workspace: Path) -> None:
+    """Rename what was made in place of the shared directories: an archive leaves those out.
+
+    `git restore --source=… .` writes a commit's records where the link was, and an agent may take
+    `.cspace/memory` for the real one.
+    """
+    for shared in (CONTEXT, MEMORY):
+        # Where `.cspace` itself is no directory there is nothing below it to lose.
+        with contextlib.suppress(NotADirectoryError):
+            files.set_aside(workspace, PurePosixPath(shared))
+
+
 def _give_tree(root: Path, owner: Owner) -> None:
     """Give a tree that we just made to its owner; nothing to do unless we are root."""
     if os.geteuid() != 0:
@@ -200,8 +256,5 @@ def _give_tree(root: Path, owner: Owner) -> None:
             os.chown(name, owner.uid, owner.gid, dir_fd=descriptor, follow_symlinks=False)
 
 
-def _git(target: Path, *words: str | Path) -> str:
-    try:
-        return git.git(target, *_QUIET, *words, env=_ENVIRONMENT).text
-    except CommandFailed as error:
-        raise CommandFailed(f"the workspace can not be made: {error}") from error
+def _git(target: Path, *words: str | Path, stdin: bytes = b"") -> str:
+    return git.git(target, *_QUIET, *words, env=_ENVIRONMENT, stdin=stdin).text

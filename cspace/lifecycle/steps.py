@@ -139,6 +139,7 @@ def archive_work(host: Host, observed: Observed) -> archive.Archive:
     """
     root, place = host.project.root, _place(host, observed.name)
     isolated = _isolated(host, observed.name, find_image(host, observed) or host.image.tag)
+    workspace.set_aside_copies(place.workspace)
     return archive.archive_workspace(root, place, isolated, host.now)
 
 
@@ -179,6 +180,7 @@ def ensure_mounts(host: Host, name: str) -> None:
     seed(root, owner)
     for path in (root / MEMORY, *(root / CONTEXT / kind for kind in CONTEXT_KINDS)):
         _check_writable(path, owner)
+    workspace.set_aside_copies(paths.workspace)
     files.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
     memory = PurePosixPath(paths.claude.name, "projects/-workspace/memory")

@@ -13,6 +13,7 @@ from cspace.instance.workspace import (
     Clone,
     new_workspace,
     plan_start,
+    set_aside_copies,
     strip_credentials,
 )
 from cspace.paths import INSIDE
@@ -34,6 +35,12 @@ def inside(workspace: Path, *words: str) -> str:
     return proc.run(
         "git", "-C", workspace, "-c", f"safe.directory={workspace}", *words, env=_agent()
     ).text
+
+
+def inodes(root: Path) -> set[tuple[int, int]]:
+    """Return device and inode of every path below root but its directories."""
+    found = (path.lstat() for path in root.rglob("*") if not path.is_dir())
+    return {(one.st_dev, one.st_ino) for one in found}
 
 
 def _agent() -> dict[str, str]:
@@ -62,9 +69,7 @@ def test_a_clone_is_on_its_own_branch_at_the_hosts_head(repo: Path, workspace: P
 
 def test_no_inode_is_shared_with_the_hosts_repository(repo: Path, workspace: Path) -> None:
     clone(repo, workspace)
-    ours = {path.stat().st_ino for path in repo.rglob("*") if path.is_file()}
-    theirs = {path.stat().st_ino for path in workspace.rglob("*") if path.is_file()}
-    assert not ours & theirs
+    assert not inodes(repo) & inodes(workspace)
     assert not (workspace / ".git/objects/info/alternates").exists()
 
 
@@ -122,6 +127,77 @@ def test_submodules_are_filled_from_the_host_without_a_network(
     assert (workspace / "deps/lib/lib.txt").read_text() == "library\n"
     assert inside(workspace, "status", "--porcelain") == ""
     assert inside(workspace / "deps/lib", "remote", "get-url", "origin") == str(library)
+
+
+def add_submodule(repo: Path, library: Path) -> Path:
+    """Give repo a submodule deps/lib, and the submodule a private branch beside."""
+    git.git(library.parent, "clone", "--quiet", repo, library)
+    allow = ("-c", "protocol.file.allow=always")
+    git.git(repo, *allow, "submodule", "--quiet", "add", library, "deps/lib")
+    git.git(repo, "commit", "--quiet", "-m", "Add library")
+    part = repo / "deps/lib"
+    git.git(part, "checkout", "--quiet", "-b", "private")
+    git.git(part, "commit", "--quiet", "--allow-empty", "-m", "Private")
+    return part
+
+
+def test_a_submodule_shares_no_inode_and_keeps_its_private_branches(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
+    part = add_submodule(repo, tmp_path / "library")
+    private = git.git(part, "rev-parse", "private").text
+    git.git(part, "checkout", "--quiet", "main")
+    # What git does with a submodule whose address is the host's checkout.
+    linked = tmp_path / "linked"
+    git.git(tmp_path, "clone", "--quiet", part, linked)
+    ours = inodes(repo)
+    assert inodes(linked) & ours
+    clone(repo, workspace)
+    assert (workspace / "deps/lib/README.md").is_file()
+    assert not inodes(workspace) & ours
+    with pytest.raises(CommandFailed):
+        inside(workspace / "deps/lib", "cat-file", "-e", private)
+    assert inside(workspace, "submodule", "status").startswith(" ")
+    assert inside(workspace, "status", "--porcelain", "--ignored") == "!! .cspace/"
+
+
+def test_a_submodule_whose_commit_the_host_lacks_stays_empty(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
+    add_submodule(repo, tmp_path / "library")
+    absent = "12" * 20
+    git.git(repo, "update-index", "--cacheinfo", f"160000,{absent},deps/lib")
+    git.git(repo, "commit", "--quiet", "-m", "Move on")
+    clone(repo, workspace)
+    assert list((workspace / "deps/lib").iterdir()) == []
+    assert inside(workspace, "submodule", "status") == f"-{absent} deps/lib"
+
+
+def test_files_of_lfs_stay_pointers_and_nothing_is_downloaded(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    smudge = f"sh -c 'if [ -z \"$GIT_LFS_SKIP_SMUDGE\" ]; then touch {ran}; fi; cat'"
+    proc.run("git", "config", "--global", "filter.lfs.smudge", smudge)
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 7\n"
+    (repo / "large.bin").write_text(pointer, encoding="utf-8")
+    (repo / ".gitattributes").write_text("*.bin filter=lfs -text\n", encoding="utf-8")
+    git.git(repo, "add", "--all")
+    git.git(repo, "commit", "--quiet", "-m", "Large")
+    git.git(tmp_path, "clone", "--quiet", repo, "plain")
+    assert ran.exists()  # what plain git starts
+    ran.unlink()
+    clone(repo, workspace)
+    assert (workspace / "large.bin").read_text() == pointer
+    assert not ran.exists()
+
+
+def test_a_repository_nested_in_the_hosts_worktree_stays_there(repo: Path, workspace: Path) -> None:
+    git.git(repo, "init", "--quiet", "nested")
+    (repo / "nested" / "file.txt").write_text("mine\n", encoding="utf-8")
+    (repo / ".worktreeinclude").write_text("nested/\n*.txt\n", encoding="utf-8")
+    clone(repo, workspace)
+    assert not (workspace / "nested").exists()
 
 
 @pytest.mark.parametrize("name", ["with space", "quote'\"", "ünïcode", "co:lon", "$dollar"])
@@ -190,9 +266,11 @@ def test_checkout_reset_stash_and_clean_leave_the_shared_context_alone(
 )
 def test_origin_has_no_password(repo: Path, workspace: Path, url: str, stripped: str) -> None:
     git.git(repo, "remote", "add", "origin", url)
+    git.git(repo, "remote", "set-url", "--push", "origin", "https://user:token@example.com/push")
     clone(repo, workspace)
     assert strip_credentials(url) == stripped
     assert inside(workspace, "config", "remote.origin.url") == stripped
+    assert inside(workspace, "remote", "get-url", "--push", "origin") == stripped
     assert "token" not in (workspace / ".git/config").read_text()
 
 
@@ -295,3 +373,32 @@ def test_an_include_file_that_is_a_link_is_refused(
     assert listed == ("x.env",)
     with pytest.raises(UsageError, match=r"\.worktreeinclude is a link"):
         clone(repo, workspace)
+
+
+def test_what_is_in_place_of_the_shared_directories_is_set_aside(
+    repo: Path, workspace: Path
+) -> None:
+    clone(repo, workspace)
+    link, memory = workspace / ".cspace/context", workspace / ".cspace/memory"
+    memory.mkdir()
+    set_aside_copies(workspace)
+    assert link.is_symlink()
+    assert list(memory.iterdir()) == []
+    for content in ("first", "second"):
+        (memory / "note.md").write_text(content, encoding="utf-8")
+        set_aside_copies(workspace)
+        memory.mkdir()
+    assert (workspace / ".cspace/memory.aside/note.md").read_text() == "first"
+    assert (workspace / ".cspace/memory.aside-2/note.md").read_text() == "second"
+
+
+def test_setting_aside_follows_no_link(repo: Path, workspace: Path, tmp_path: Path) -> None:
+    clone(repo, workspace)
+    outside = tmp_path / "outside"
+    (outside / "memory").mkdir(parents=True)
+    (outside / "memory/note.md").touch()
+    (workspace / ".cspace").rename(workspace / "was")
+    (workspace / ".cspace").symlink_to(outside)
+    assert (workspace / ".cspace/memory/note.md").exists()  # what a path would lead to
+    set_aside_copies(workspace)
+    assert sorted(path.name for path in outside.iterdir()) == ["memory"]
