@@ -41,8 +41,8 @@ def write_atomic(
     Raises:
         OSError: nothing was changed and no temporary file was left behind.
     """
-    with _temporary(path, data, mode, owner) as temporary:
-        temporary.replace(path)
+    with temporary(path, data, mode=mode, owner=owner) as written:
+        written.replace(path)
     sync_directory(path.parent)
 
 
@@ -73,29 +73,32 @@ def publish_first_free(
     """
     candidates = iter(candidates)
     first = next(candidates)
-    with _temporary(first, data, mode, owner) as temporary:
+    with temporary(first, data, mode=mode, owner=owner) as written:
         for path in itertools.chain((first,), candidates):
             with contextlib.suppress(FileExistsError):
-                os.link(temporary, path)
+                os.link(written, path)
                 sync_directory(path.parent)
                 return path
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(first))
 
 
 @contextlib.contextmanager
-def _temporary(path: Path, data: str | bytes, mode: int, owner: Owner | None) -> Iterator[Path]:
+def temporary(
+    path: Path, data: str | bytes, *, mode: int = 0o600, owner: Owner | None = None
+) -> Iterator[Path]:
+    """Give a temporary file beside path that holds data, for as long as the block lasts."""
     content = data.encode("utf-8") if isinstance(data, str) else data
-    temporary, descriptor = _create_temporary(path)
+    written, descriptor = _create_temporary(path)
     try:
         with os.fdopen(os.dup(descriptor), "wb") as file:
             file.write(content)
         os.fchmod(descriptor, mode)
         give(descriptor, owner)
         os.fsync(descriptor)
-        yield temporary
+        yield written
     finally:
         with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+            written.unlink()
         os.close(descriptor)
 
 
@@ -178,8 +181,11 @@ def ensure_beneath(root: Path, relative: PurePosixPath, *, owner: Owner | None =
 @contextlib.contextmanager
 def lock(
     path: Path, *, timeout: float, holder: str, owner: Owner | None = None, name: str | None = None
-) -> Iterator[None]:
+) -> Iterator[int]:
     """Hold the advisory lock of path, which stays in place: unlinking it would split the waiters.
+
+    Gives the descriptor that holds it. A program that inherits it holds the lock with us, and after
+    a kill in our place.
 
     Args:
         timeout: seconds to wait for another holder.
@@ -196,7 +202,9 @@ def lock(
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{holder}\n".encode(), 0)
-        yield
+        yield descriptor
+        # Whatever runs on in the background after a good end does not hold it any longer.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         os.close(descriptor)
 

@@ -15,6 +15,11 @@ def user_directory(home: Path) -> Path:
     return home / ".cspace"
 
 
+def build_directory(user: Path) -> Path:
+    """Return where the files lie that an image is being built from."""
+    return user / ".image"
+
+
 @dataclass(frozen=True, slots=True)
 class InstancePaths:
     """What one instance keeps on the host; `state` is removed as a whole by `down`.

@@ -18,7 +18,7 @@ KILLED_WRITER = """
 import os, sys
 from pathlib import Path
 from cspace import files
-with files._temporary(Path(sys.argv[1]), b"half", 0o644, None):
+with files.temporary(Path(sys.argv[1]), b"half", 0o644, None):
     os.kill(os.getpid(), 9)
 """
 PUBLISHER = """
@@ -100,7 +100,7 @@ def test_kill_9_leaves_a_temporary_file_that_the_next_sweep_removes(tmp_path: Pa
 
 
 def test_sweep_leaves_a_living_writers_file_alone(tmp_path: Path) -> None:
-    with files._temporary(tmp_path / "file", b"x", 0o644, None) as temporary:
+    with files.temporary(tmp_path / "file", b"x") as temporary:
         files.sweep(tmp_path)
         assert temporary.exists()
 

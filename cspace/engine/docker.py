@@ -44,7 +44,6 @@ _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, S
 _ONE_OFF = "com.docker.compose.oneoff"
 # An image without content: a container of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
-_PROBE = "dev.cspace.probe"
 
 
 class DockerEngine:
@@ -76,7 +75,9 @@ class DockerEngine:
             rows = self._api.containers(all=True, filters=_filters(labels))
         return tuple(sorted(map(_container, rows), key=lambda container: container.name))
 
-    def sees(self, markers: Mapping[Path, bytes]) -> bool:
+    def sees(
+        self, markers: Mapping[Path, bytes], *, labels: Mapping[str, str] = MappingProxyType({})
+    ) -> bool:
         mounts = [
             ApiMount(f"/probe/{number}", str(file.parent), type="bind", read_only=True)
             for number, file in enumerate(markers)
@@ -89,7 +90,7 @@ class DockerEngine:
                     ":".join(_EMPTY_IMAGE),
                     ["never-started"],
                     host_config=host,
-                    labels={_PROBE: ""},
+                    labels=dict(labels),
                 )
             except APIError as error:
                 if "bind source path does not exist" in str(error):
@@ -101,7 +102,7 @@ class DockerEngine:
                     for number, (file, content) in enumerate(markers.items())
                 )
             finally:
-                self._remove_probes(created["Id"])
+                self._api.remove_container(created["Id"], force=True)
 
     def _read(self, container: str, directory: str, name: str) -> bytes | None:
         try:
@@ -111,15 +112,6 @@ class DockerEngine:
         with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
             file = archive.extractfile(name)
             return file.read() if file is not None else None
-
-    def _remove_probes(self, own: str) -> None:
-        """Remove our probe, and those of calls that were killed before they could."""
-        killed = time.time() - API_TIMEOUT_SECONDS
-        for row in self._api.containers(all=True, filters={"label": [_PROBE]}):
-            if row["Id"] == own or row["Created"] < killed:
-                # Whatever keeps one from going now, the next call meets it again.
-                with contextlib.suppress(APIError):
-                    self._api.remove_container(row["Id"], force=True)
 
     def _ensure_empty_image(self) -> None:
         if self.has_image(":".join(_EMPTY_IMAGE)):

@@ -85,8 +85,14 @@ class Engine(Protocol):
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
         """List containers, stopped ones too, that carry all labels."""
 
-    def sees(self, markers: Mapping[Path, bytes]) -> bool:
-        """Tell whether the engine finds these very files, with this content, in our places."""
+    def sees(
+        self, markers: Mapping[Path, bytes], *, labels: Mapping[str, str] = MappingProxyType({})
+    ) -> bool:
+        """Tell whether the engine finds these very files, with this content, in our places.
+
+        Args:
+            labels: what the container that looks for them carries, until it is removed.
+        """
 
     def has_image(self, tag: str) -> bool:
         """Tell whether an image of that name is there."""

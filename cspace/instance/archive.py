@@ -26,6 +26,7 @@ from cspace.instance.snapshot_manifest import Manifest, parse_manifest
 from cspace.paths import INSIDE
 
 ROOT = "refs/cspace/archive"
+_EXCHANGE_PREFIX = "archive-"
 _STAMP = "%Y%m%dT%H%M%SZ"
 # -I: a package named cspace in the work directory is an agent's.
 _PROGRAM = (INSIDE.python, "-I", "-m", "cspace.instance.snapshot")
@@ -236,9 +237,14 @@ def restore_workspace(
         _run(isolated, argv, mounts, f"{archive.ref} can not be restored")
 
 
+def list_exchanges(directory: Path) -> tuple[Path, ...]:
+    """List the temporary directories that are there for exchange with a container."""
+    return tuple(sorted(directory.glob(f"{_EXCHANGE_PREFIX}*")))
+
+
 @contextmanager
 def _exchange(place: Place) -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="archive-", dir=place.exchange))
+    directory = Path(tempfile.mkdtemp(prefix=_EXCHANGE_PREFIX, dir=place.exchange))
     try:
         files.give(directory, place.owner)
         yield directory

@@ -28,7 +28,11 @@ INCLUDE_FILE = ".worktreeinclude"
 # the link.
 _TEMPLATE = "workspace"
 # The user's hooks would run for a clone they know nothing of; LFS would download.
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always")
+_QUIET = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always"),
+    # It would run on in the background, and with it hold the instance's lock after a kill.
+    *("-c", "gc.auto=0"),
+)
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
 # Not urllib: what git accepts as a URL is more than that parses.
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#]*)@", re.IGNORECASE)

@@ -83,6 +83,7 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
     """
     with _locked(host, name):
         archived = None
+        steps.clear_debris(host, name)
         for step in plan(host, name, discard=discard).steps:
             with host.phase(name, step.action, step.cause):
                 archived = _apply(host, name, step) or archived
@@ -121,8 +122,7 @@ def _apply(host: Host, name: str, step: Step) -> str | None:
         case Action.ARCHIVE:
             return steps.archive_work(host, host.observe(name))
         case Action.CONTAINERS:
-            for whose in (labels.of_task, labels.of_instance):
-                host.engine.remove_all(whose(host.project.id, name))
+            host.engine.remove_all(labels.of_instance(host.project.id, name))
         case Action.STATE:
             _remove_state(host, name)
         case _:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from cspace import files
+from cspace import files, proc
 from cspace.engine.model import Engine
 from cspace.errors import Conflict
 from cspace.events import Event, Report, State
@@ -78,11 +78,12 @@ class Host:
         take = functools.partial(files.lock, path, holder=holder, owner=self.owner)
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(take(timeout=0.0))
+                descriptor = held.enter_context(take(timeout=0.0))
             except Conflict:
                 with self.phase(subject, "wait", f"another {holder}"):
-                    held.enter_context(take(timeout=LOCK_TIMEOUT_SECONDS))
-            yield
+                    descriptor = held.enter_context(take(timeout=LOCK_TIMEOUT_SECONDS))
+            with proc.holding(descriptor):
+                yield
 
     @contextlib.contextmanager
     def phase(self, subject: str, name: str, detail: str = "") -> Iterator[None]:

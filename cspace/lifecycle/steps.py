@@ -7,7 +7,7 @@ import re
 import secrets as random
 import shlex
 import stat
-import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -22,14 +22,24 @@ from cspace.instance.record import Record, save_record
 from cspace.instance.secrets import deliver_secrets, update_secrets
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
-from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY
+from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
 from cspace.proc import Result
 
 FAILURE_LINES = 15
 _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
 
 
-def prove_file_system(host: Host) -> None:
+def clear_debris(host: Host, name: str) -> None:
+    """Remove what a killed call left at work on an instance, whose lock the caller holds.
+
+    Directories first: a container that was about to start with one of them can not any more.
+    """
+    for directory in archive.list_exchanges(host.paths(name).state):
+        workspace.remove_tree(directory)
+    host.engine.remove_all(labels.of_task(host.paths(name).state))
+
+
+def prove_file_system(host: Host, name: str) -> None:
     """Prove with marker files that the engine's file system is ours, for home and project each.
 
     Raises:
@@ -37,16 +47,15 @@ def prove_file_system(host: Host) -> None:
     """
     files.ensure_directory(host.user, owner=host.owner, mode=0o700)
     root = host.project.root
-    # In .git, where a marker that a kill leaves behind is in nobody's way.
+    # In .git, where nobody commits a marker that a kill leaves behind until the next call.
     places = (host.user, root / ".git" if (root / ".git").is_dir() else root)
     with contextlib.ExitStack() as stack:
         markers = {}
         for place in places:
-            directory = tempfile.TemporaryDirectory(prefix=".cspace-marker-", dir=place)
-            file = Path(stack.enter_context(directory)) / "marker"
-            markers[file] = random.token_bytes(16)
-            file.write_bytes(markers[file])
-        if host.engine.sees(markers):
+            files.sweep(place)
+            content = random.token_bytes(16)
+            markers[stack.enter_context(files.temporary(place / "marker", content))] = content
+        if host.engine.sees(markers, labels=labels.of_task(host.paths(name).state)):
             return
     raise CspaceError(
         "the Docker engine does not see this file system: it did not find what was written to"
@@ -64,8 +73,7 @@ def ensure_image(host: Host, subject: str) -> None:
     with host.locked_image(subject):
         if host.engine.has_image(host.image.tag):
             return
-        with tempfile.TemporaryDirectory(prefix="cspace-image-") as directory:
-            context = Path(directory)
+        with _build_context(host) as context:
             image.write_context(host.image, context)
             build = Build(
                 context=context,
@@ -80,6 +88,18 @@ def ensure_image(host: Host, subject: str) -> None:
                     f"the image can not be built: {error}",
                     hint="cspace config show: base_image, ca_bundle; and the log above",
                 ) from error
+
+
+@contextlib.contextmanager
+def _build_context(host: Host) -> Iterator[Path]:
+    """Give an empty directory; its name is fixed, so that the next build removes a killed one's."""
+    directory = build_directory(host.user)
+    workspace.remove_tree(directory)
+    files.ensure_directory(directory, owner=host.owner, mode=0o700)
+    try:
+        yield directory
+    finally:
+        workspace.remove_tree(directory)
 
 
 def make_workspace(host: Host, name: str, branch: str | None, restoring: str | None) -> None:
@@ -178,11 +198,9 @@ def _place(host: Host, name: str) -> archive.Place:
 
 
 def _isolated(host: Host, name: str, image_tag: str) -> archive.Isolated:
-    task = labels.of_task(host.project.id, name)
+    task = labels.of_task(host.paths(name).state)
 
     def run(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> Result:
-        # What a killed call left running would go on in the same workspace.
-        host.engine.remove_all(task)
         return host.engine.run_once(image_tag, argv, mounts, host.owner, labels=task)
 
     return run

@@ -129,6 +129,8 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         before = host.observe(name)
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
+        if planned:
+            steps.clear_debris(host, name)
         for step in planned:
             with host.phase(name, step.action, step.cause):
                 _apply(host, name, step, wish)
@@ -201,7 +203,7 @@ def _check(observed: Observed, wish: Wish) -> None:
 def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
     match step.action:
         case Action.PROVE:
-            steps.prove_file_system(host)
+            steps.prove_file_system(host, name)
         case Action.IMAGE:
             steps.ensure_image(host, name)
         case Action.WORKSPACE:

@@ -106,7 +106,7 @@ def test_a_task_that_a_killed_call_left_does_not_go_on_beside_the_next(
     host: Host, mercury: Ready
 ) -> None:
     (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
-    (label,) = (f"{key}={value}" for key, value in labels.of_task(host.project.id, NAME).items())
+    (label,) = (f"{key}={value}" for key, value in labels.of_task(host.paths(NAME).state).items())
     left = ("run", "--detach", "--rm", "--network=none", "--entrypoint=sleep", f"--label={label}")
     proc.run("docker", *left, mercury.image, "600")
     assert down(host, NAME).archive is not None
