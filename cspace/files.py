@@ -117,18 +117,47 @@ def _create_temporary(path: Path) -> tuple[Path, int]:
 
 def sweep(directory: Path) -> None:
     """Remove the temporary files in directory whose writer is gone."""
-    for entry in os.scandir(directory):
-        if not (entry.name.startswith(".") and entry.name.endswith(TEMPORARY_SUFFIX)):
-            continue
-        with contextlib.suppress(OSError):
-            descriptor = os.open(
-                entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            )
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                Path(entry.path).unlink()
-            finally:
-                os.close(descriptor)
+    for path in _list_temporary(directory):
+        with contextlib.suppress(OSError), _free(path):
+            path.unlink()
+
+
+def list_abandoned(directory: Path) -> tuple[Path, ...]:
+    """List the temporary files that `sweep` would remove; none where there is no directory."""
+    try:
+        return tuple(path for path in _list_temporary(directory) if not is_locked(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _list_temporary(directory: Path) -> list[Path]:
+    return sorted(
+        Path(entry.path)
+        for entry in os.scandir(directory)
+        if entry.name.startswith(".") and entry.name.endswith(TEMPORARY_SUFFIX)
+    )
+
+
+@contextlib.contextmanager
+def _free(path: Path) -> Iterator[None]:
+    """Hold a file that nobody holds; raises OSError where somebody does."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether somebody holds the lock of path at this moment; creates nothing."""
+    try:
+        with _free(path):
+            return False
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
 
 
 def sync_directory(directory: Path) -> None:

@@ -18,7 +18,7 @@ KILLED_WRITER = """
 import os, sys
 from pathlib import Path
 from cspace import files
-with files.temporary(Path(sys.argv[1]), b"half", 0o644, None):
+with files.temporary(Path(sys.argv[1]), b"half"):
     os.kill(os.getpid(), 9)
 """
 PUBLISHER = """

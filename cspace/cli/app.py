@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cspace.cli import config, context_server, inside, lifecycle, project
+from cspace.cli import config, context_server, inside, lifecycle, project, prune
 from cspace.cli.render import note, prepare_output, progress, show_error
 from cspace.deps import make_deps
 from cspace.errors import CspaceError, expected
@@ -32,6 +32,7 @@ project.register(app)
 lifecycle.register(app)
 inside.register(app)
 app.add_typer(config.app, name="config")
+app.command()(prune.prune)
 app.command()(context_server.context_server)
 
 

@@ -66,6 +66,14 @@ def note(text: str) -> None:
         print("\n".join(map(printable, text.splitlines())), file=sys.stderr, flush=True)  # noqa: T201
 
 
+def size(count: int) -> str:
+    """Write a number of bytes for a person."""
+    amount, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while amount >= 1024 and len(units) > 1:
+        amount, units = amount / 1024, units[1:]
+    return f"{amount:.0f} {units[0]}" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
 def progress(event: Event) -> None:
     """Show one event as a plain line on stderr."""
     match event.state:

@@ -8,6 +8,7 @@ PROJECT = "dev.cspace.project"
 ROOT = "dev.cspace.root"
 INSTANCE = "dev.cspace.instance"
 VERSION = "dev.cspace.version"
+FOLDER = "devcontainer.local_folder"
 SPEC = "dev.cspace.spec"
 TASK = "dev.cspace.task"
 

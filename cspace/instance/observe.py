@@ -42,6 +42,7 @@ class Observed:
         record: None when there is none, or when it can not be read: see `problem`.
         has_workspace: whether the finished clone is there.
         has_state: whether a state directory is there at all.
+        stopping: whether a call that stops it is at work, or was killed: the engine goes on then.
         problem: what is wrong with the record, for a person.
     """
 
@@ -51,6 +52,7 @@ class Observed:
     has_state: bool
     container: Container | None
     problem: str | None = None
+    stopping: bool = False
 
     @property
     def exists(self) -> bool:
@@ -120,5 +122,11 @@ def _join(user: Path, project_id: str, name: str, container: Container | None) -
     except (CspaceError, OSError) as error:
         problem = str(error)
     return Observed(
-        name, record, paths.workspace.is_dir(), paths.state.is_dir(), container, problem
+        name=name,
+        record=record,
+        has_workspace=paths.workspace.is_dir(),
+        has_state=paths.state.is_dir(),
+        container=container,
+        problem=problem,
+        stopping=paths.stopping.exists(),
     )

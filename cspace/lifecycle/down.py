@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cspace.engine.model import Container, State
+from cspace.engine.model import AT_REST
 from cspace.errors import Conflict
 from cspace.instance import labels, workspace
 from cspace.instance.names import check_name
@@ -15,6 +15,7 @@ from cspace.instance.plan import Action, Step, plan_down
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.up import Planned
+from cspace.paths import InstancePaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,12 @@ def stop(host: Host, name: str) -> Stopped:
     with _locked(host, name):
         running = [
             container
-            for container in _containers(host, name)
-            if container.state not in (State.CREATED, State.STOPPED)
+            for container in host.engine.list_containers(labels.of_instance(host.project.id, name))
+            if container.state not in AT_REST
         ]
         if running:
             with host.phase(name, Action.STOP):
-                _stop(host, running)
+                steps.stop(host, name)
         return Stopped(name, bool(running))
 
 
@@ -99,15 +100,6 @@ def _locked(host: Host, name: str) -> Iterator[None]:
         yield
 
 
-def _containers(host: Host, name: str) -> tuple[Container, ...]:
-    return host.engine.list_containers(labels.of_instance(host.project.id, name))
-
-
-def _stop(host: Host, containers: Iterable[Container]) -> None:
-    for container in containers:
-        host.engine.stop(container)
-
-
 def _get(host: Host, name: str) -> Observed:
     return get_instance(host.engine, host.user, host.project.id, name)
 
@@ -115,8 +107,7 @@ def _get(host: Host, name: str) -> Observed:
 def _apply(host: Host, name: str, step: Step) -> str | None:
     match step.action:
         case Action.STOP:
-            # All of them: one that somebody ran by hand could write while we archive.
-            _stop(host, _containers(host, name))
+            steps.stop(host, name)
         case Action.IMAGE:
             steps.ensure_image(host, name)
         case Action.ARCHIVE:
@@ -124,15 +115,14 @@ def _apply(host: Host, name: str, step: Step) -> str | None:
         case Action.CONTAINERS:
             host.engine.remove_all(labels.of_instance(host.project.id, name))
         case Action.STATE:
-            _remove_state(host, name)
+            remove_state(host.paths(name))
         case _:
             raise AssertionError(f"{step.action} is not a step of down")
     return None
 
 
-def _remove_state(host: Host, name: str) -> None:
+def remove_state(paths: InstancePaths) -> None:
     """Remove the state directory; its record goes last, so that a killed `down` is seen."""
-    paths = host.paths(name)
     # Renamed first: half a workspace must not be taken for a whole one by the next `up`.
     doomed = paths.workspace.with_name("workspace.partial")
     workspace.remove_tree(doomed)

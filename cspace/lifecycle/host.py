@@ -17,7 +17,7 @@ from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
-from cspace.paths import InstancePaths, instance_paths, project_directory
+from cspace.paths import InstancePaths, image_lock, instance_paths, project_directory
 from cspace.project import Project
 from cspace.settings.model import Settings
 
@@ -69,7 +69,7 @@ class Host:
     @contextlib.contextmanager
     def locked_image(self, subject: str) -> Iterator[None]:
         """Hold the image builds of this user."""
-        with self._lock(subject, self.user / ".image.lock", "cspace building its image"):
+        with self._lock(subject, image_lock(self.user), "cspace building its image"):
             yield
 
     @contextlib.contextmanager

@@ -36,7 +36,18 @@ def clear_debris(host: Host, name: str) -> None:
     """
     for directory in archive.list_exchanges(host.paths(name).state):
         workspace.remove_tree(directory)
+    for place in _marked_places(host):
+        files.sweep(place)
     host.engine.remove_all(labels.of_task(host.paths(name).state))
+
+
+def _marked_places(host: Host) -> tuple[Path, Path]:
+    """Return where the engine has to find what we write: with us, and with the project.
+
+    In .git, where nobody commits a marker that a kill leaves behind until the next call.
+    """
+    root = host.project.root
+    return host.user, root / ".git" if (root / ".git").is_dir() else root
 
 
 def prove_file_system(host: Host, name: str) -> None:
@@ -46,13 +57,10 @@ def prove_file_system(host: Host, name: str) -> None:
         CspaceError: it is not: the engine is remote, or we are in a container with its socket.
     """
     files.ensure_directory(host.user, owner=host.owner, mode=0o700)
-    root = host.project.root
-    # In .git, where nobody commits a marker that a kill leaves behind until the next call.
-    places = (host.user, root / ".git" if (root / ".git").is_dir() else root)
+    places = _marked_places(host)
     with contextlib.ExitStack() as stack:
         markers = {}
         for place in places:
-            files.sweep(place)
             content = random.token_bytes(16)
             markers[stack.enter_context(files.temporary(place / "marker", content))] = content
         if host.engine.sees(markers, labels=labels.of_task(host.paths(name).state)):
@@ -280,6 +288,20 @@ def write_compose(host: Host, name: str) -> None:
     files.write_atomic(
         host.paths(name).compose, render(host, name).text, mode=0o600, owner=host.owner
     )
+
+
+def stop(host: Host, name: str) -> None:
+    """Stop every container of an instance: one that somebody ran by hand writes too.
+
+    The engine goes on with that when we are killed: until the end a file says so, since nothing
+    else tells that a container which runs is about to stop.
+    """
+    paths = host.paths(name)
+    if paths.state.is_dir():
+        files.write_atomic(paths.stopping, b"", owner=host.owner)
+    for container in host.engine.list_containers(labels.of_instance(host.project.id, name)):
+        host.engine.stop(container)
+    paths.stopping.unlink(missing_ok=True)
 
 
 def start(host: Host, name: str, *, recreate: bool) -> None:

@@ -129,8 +129,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         before = host.observe(name)
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
-        if planned:
-            steps.clear_debris(host, name)
+        steps.clear_debris(host, name)
         for step in planned:
             with host.phase(name, step.action, step.cause):
                 _apply(host, name, step, wish)
@@ -214,10 +213,18 @@ def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
             steps.ensure_mounts(host, name)
         case Action.COMPOSE:
             steps.write_compose(host, name)
-        case Action.START | Action.RECREATE:
-            steps.start(host, name, recreate=step.action is Action.RECREATE)
         case _:
-            raise AssertionError(f"{step.action} is not a step of up")
+            _turn(host, name, step.action)
+
+
+def _turn(host: Host, name: str, action: Action) -> None:
+    match action:
+        case Action.STOP:
+            steps.stop(host, name)
+        case Action.START | Action.RECREATE:
+            steps.start(host, name, recreate=action is Action.RECREATE)
+        case _:
+            raise AssertionError(f"{action} is not a step of up")
 
 
 def _notices(host: Host, name: str, container: Container) -> tuple[str, ...]:
