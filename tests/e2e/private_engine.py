@@ -117,10 +117,15 @@ def private_engine() -> Iterator[PrivateEngine]:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         engine = PrivateEngine(root, children[0])
-        engine.start()
-        yield engine
+        try:
+            engine.start()
+            yield engine
+        finally:
+            os.kill(engine.init, signal.SIGKILL)
+            if engine.daemon is not None:
+                engine.daemon.wait(timeout=PATIENCE)
     finally:
-        # --kill-child: with the namespace's first process all of its processes and mounts end.
+        # With the first process of a namespace all of its processes and mounts end.
         namespace.kill()
         namespace.wait()
         _remove(root)

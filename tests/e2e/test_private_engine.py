@@ -133,23 +133,22 @@ def test_a_daemon_that_was_restarted_hazard_costs_no_instance_and_no_work(
     check_work(person, "venus")
 
 
-@pytest.mark.parametrize("phase", ["stop", "archive", "containers"])
 def test_a_daemon_that_vanishes_during_a_down_hazard_loses_nothing(
-    person: Person, engine_of_its_own: PrivateEngine, phase: str
+    person: Person, engine_of_its_own: PrivateEngine, counts: Callable[[int, int], int]
 ) -> None:
     up(person, "mercury")
-    process = person.start(person.program, "down", "mercury")
-    assert until(process, phase.encode())
-    engine_of_its_own.kill()
-    _, said = process.communicate()
-    # Killed an instant later than the phase, it has nothing left to do.
-    assert process.returncode in {0, 5, 6}, said
-    assert b"bug" not in said
-    engine_of_its_own.start()
-    person.run(person.program, "down", "mercury", ok=(0, 3))
-    assert nothing_left(person, engine_of_its_own)
-    person.cspace("restore", "mercury")
-    check_work(person, "mercury")
+    for phase in ("archive", "stop", "containers")[: counts(1, 3)]:
+        process = person.start(person.program, "down", "mercury")
+        assert until(process, phase.encode())
+        engine_of_its_own.kill()
+        _, said = process.communicate()
+        # The last phase can be quicker than we are.
+        assert process.returncode in ({5, 6} if phase == "archive" else {0, 5, 6}), said
+        engine_of_its_own.start()
+        person.run(person.program, "down", "mercury", ok=(0, 3))
+        assert nothing_left(person, engine_of_its_own)
+        person.cspace("restore", "mercury")
+        check_work(person, "mercury")
 
 
 def test_prune_removes_only_earlier_images_hazard_disk_fills(
