@@ -205,8 +205,7 @@ def _kept(machine: Machine, paths: InstancePaths, observed: Observed) -> Iterato
     """Yield what an instance takes, where it does not run; its work is only there."""
     root, what = root_of(machine, paths), _name(paths)
     if root is None or not root.is_dir():
-        where = f" {root}" if root else ""
-        reason = f"its project{where} is gone, so its work can not be archived"
+        reason = f"its project is gone{f': {root}' if root else ''}; nothing can archive its work"
         remedy = f"move the project back, or lose the work: cspace prune --discard {what}"
         yield Leftover(Kind.ORPHAN, what, _size(paths.state), reason, remedy)
     elif observed.status not in (Status.RUNNING, Status.STARTING, Status.UNHEALTHY):

@@ -28,7 +28,7 @@ from tests.docs.documents import (
 
 FIRST_IMAGE_SECONDS = 1500.0
 NEED_THE_ENGINE = frozenset(
-    {"up", "start", "stop", "down", "restore", "list", "status", "exec", "logs", "ports"}
+    {"up", "start", "stop", "down", "restore", "list", "status", "exec", "logs", "ports", "prune"}
 )
 NEED_A_TERMINAL = frozenset({"attach", "shell"})
 RUN = frozenset(
