@@ -36,6 +36,7 @@ from cspace.project import Project, project_id
 # Between the moment in which a name is taken and the one in which its instance is locked.
 CLAIM = timedelta(minutes=1)
 _OURS = re.compile(rf"{image.REPOSITORY}:[0-9a-f]{{16}}", re.ASCII)
+_INSTANCE = re.compile(r"([a-z0-9][a-z0-9-]*)/([a-z0-9][a-z0-9-]*)", re.ASCII)
 IN_USE = "another cspace is at work on it"
 
 
@@ -114,7 +115,14 @@ def known_roots(user: Path, here: Project | None) -> tuple[Path, ...]:
 
 def _project_ids(user: Path) -> tuple[str, ...]:
     place = projects_directory(user)
-    return tuple(sorted(each.name for each in place.iterdir())) if place.is_dir() else ()
+    found = place.iterdir() if place.is_dir() else ()
+    return tuple(sorted(each.name for each in found if each.is_dir()))
+
+
+def parse_instance(user: Path, what: str) -> InstancePaths | None:
+    """Return where `<project-id>/<name>` is kept; None when it has another form."""
+    parts = _INSTANCE.fullmatch(what)
+    return instance_paths(user, parts[1], parts[2]) if parts else None
 
 
 def _root(user: Path, project: str, name: str) -> Path | None:
@@ -139,25 +147,33 @@ def _images(machine: Machine) -> Iterator[Leftover]:
 
 
 def _containers(machine: Machine) -> Iterator[Leftover]:
-    """Find what the engine has of calls that were killed, and of instances without a directory.
-
-    Labels are compared with our own paths, so another user's are never taken for ours.
-    """
-    places = projects_directory(machine.user)
-    for task in {one[labels.TASK] for one in machine.engine.list_labels({labels.TASK: ""})}:
-        paths = InstancePaths(Path(task))
-        if paths.state.parent.parent == places:
-            reason = "a killed call left a container of its own"
-            left = Leftover(Kind.CONTAINERS, _name(paths), None, reason, lock=paths.lock)
-            yield _unless_held(left)
-    seen = set()
-    for one in machine.engine.list_labels({labels.INSTANCE: "", labels.FOLDER: ""}):
-        workspace = Path(one[labels.FOLDER])
-        paths = InstancePaths(workspace.parent)
-        ours = paths.state.parent.parent == places and paths.workspace == workspace
-        if ours and not paths.state.exists() and paths not in seen:
-            seen.add(paths)
+    """Find what the engine has of calls that were killed, and of instances without a directory."""
+    for paths in _labelled(machine, labels.TASK, lambda paths: paths.state):
+        reason = "a killed call left a container of its own"
+        left = Leftover(Kind.CONTAINERS, _name(paths), None, reason, lock=paths.lock)
+        yield _unless_held(left)
+    for paths in _labelled(machine, labels.FOLDER, lambda paths: paths.workspace):
+        if not paths.state.exists():
             yield _stateless(machine, paths)
+
+
+def _labelled(
+    machine: Machine, label: str, of: Callable[[InstancePaths], Path]
+) -> tuple[InstancePaths, ...]:
+    """Return our instances that a label of the engine's names by a path.
+
+    The label is compared with our own path: another user's instance is not ours, and a label that
+    somebody forged leads nowhere.
+    """
+    place = projects_directory(machine.user)
+    values = {one[label] for one in machine.engine.list_labels({label: ""})}
+    found = []
+    for value in sorted(values):
+        project, _, name = value.removeprefix(f"{place}/").partition("/")
+        paths = parse_instance(machine.user, f"{project}/{name.partition('/')[0]}")
+        if paths is not None and str(of(paths)) == value:
+            found.append(paths)
+    return tuple(found)
 
 
 def _stateless(machine: Machine, paths: InstancePaths) -> Leftover:

@@ -11,11 +11,10 @@ from cspace import files
 from cspace.errors import CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
-from cspace.instance.names import check_name
 from cspace.instance.workspace import remove_tree
 from cspace.lifecycle.down import remove_state
-from cspace.lifecycle.leftovers import Kind, Leftover, Machine, root_of
-from cspace.paths import InstancePaths, instance_paths
+from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
+from cspace.paths import InstancePaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +114,8 @@ def _paths(machine: Machine, what: str) -> InstancePaths:
     Raises:
         UsageError: it has another form.
     """
-    project, slash, name = what.partition("/")
-    if not (slash and project == Path(project).name and not project.startswith(".")):
-        raise UsageError(
-            f"{what!r} is not PROJECT-ID/NAME", hint="cspace prune --dry-run shows what there is"
-        )
-    return instance_paths(machine.user, project, check_name(name))
+    paths = parse_instance(machine.user, what)
+    if paths is None:
+        hint = "cspace prune --dry-run shows what there is"
+        raise UsageError(f"{what!r} is not PROJECT-ID/NAME", hint=hint)
+    return paths

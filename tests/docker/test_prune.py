@@ -146,17 +146,18 @@ def test_containers_without_a_directory_go_but_nobody_elses(
     name = f"cspace-test-{host.project.id}"
     ours = labels.of_instance(host.project.id, NAME) | {labels.FOLDER: str(paths.workspace)}
     others = ours | {labels.INSTANCE: "venus", labels.FOLDER: "/home/other/venus/workspace"}
-    for suffix, marks in (("ours", ours), ("others", others)):
+    forged = others | {labels.FOLDER: f"{host.user}/instances/../instances/a/workspace"}
+    for suffix, marks in (("ours", ours), ("others", others), ("forged", forged)):
         words = [f"--label={key}={value}" for key, value in marks.items()]
         proc.run("docker", "network", "create", *words, f"{name}-{suffix}")
     try:
-        assert found(machine)[instance(machine, host)].kind is Kind.CONTAINERS
+        assert {one.kind for one in found(machine).values()} == {Kind.CONTAINERS}
         assert [one.what for one in pruned(machine).removed] == [instance(machine, host)]
         listed = proc.run("docker", "network", "ls", f"--filter=name={name}").text
         assert f"{name}-others" in listed
         assert f"{name}-ours" not in listed
     finally:
-        proc.run("docker", "network", "rm", f"{name}-others")
+        proc.run("docker", "network", "rm", f"{name}-others", f"{name}-forged")
 
 
 def test_a_task_of_a_killed_call_goes_unless_its_instance_is_locked(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -134,13 +133,13 @@ def test_kill_9_at_each_step_hazard_the_next_call_goes_on_and_nothing_is_lost(
     name: str, person: Person, killer: Killer, counts: Callable[[int, int], int]
 ) -> None:
     scene = SCENES[name]
-    made = [prepare(person, scene)]
+    earlier, _ = prepare(person, scene)
     every = moments(killer, person, scene)
-    made += [prepare(person, scene)]
+    made = (earlier, *prepare(person, scene))
     # One after the other, each meets what the one before has left.
     for moment in every[: len(scene.steps)]:
         killer.kill(person, moment, *scene.words)
-    settle(person, *itertools.chain(*made))
+    settle(person, *made)
     # The last program of each is the one that others must wait for, and that may come too late.
     wanted = counts(1, len(every))
     for number in range(wanted):
