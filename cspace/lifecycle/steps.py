@@ -310,6 +310,8 @@ def start(host: Host, name: str, *, recreate: bool) -> None:
     Raises:
         CommandFailed: it did not become ready; says in which phase, with the log's last lines.
     """
+    # Where the container that was being stopped is gone, nothing else takes this back.
+    host.paths(name).stopping.unlink(missing_ok=True)
     try:
         host.engine.start_composition(
             _composition(host, name), recreate=recreate, on_line=host.output(name, "start")
