@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cspace import git, paths
-from cspace.errors import UsageError
+from cspace.errors import CspaceError, UsageError
 from cspace.events import Report
 from cspace.owner import find_owner
 from cspace.project import Project, find_project, refuse_instance
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
     from cspace.engine.model import Engine
     from cspace.lifecycle.host import Host
+    from cspace.lifecycle.leftovers import Machine
     from cspace.settings.load import Loaded
 
 
@@ -102,6 +104,31 @@ class Deps:
             image=image,
             environment=self._inherited(),
             secrets=none if teardown else find_secrets(self.user, self.environ),
+            now=lambda: datetime.now(UTC),
+            report=self.report,
+        )
+
+    def machine(self) -> Machine:
+        """Join what this user has on this machine, in whatever project."""
+        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
+        from cspace.lifecycle.leftovers import Machine, known_roots  # noqa: PLC0415
+
+        here = self.project if self._root() is not None else None
+        owner = find_owner()
+        wanted = set()
+        for root in (None, *known_roots(self.user, here)):
+            # Broken settings of a project ask for no image.
+            with contextlib.suppress(CspaceError):
+                settings = self._settings(root).settings
+                wanted.add((settings.base_image, settings.ca_bundle))
+        return Machine(
+            engine=self.engine,
+            user=self.user,
+            owner=owner,
+            here=here,
+            images=frozenset(
+                plan_image(owner, base_image=base, ca_bundle=bundle).tag for base, bundle in wanted
+            ),
             now=lambda: datetime.now(UTC),
             report=self.report,
         )

@@ -44,8 +44,8 @@ def write_atomic(
     Raises:
         OSError: nothing was changed and no temporary file was left behind.
     """
-    with _temporary(path, data, mode, owner) as temporary:
-        temporary.replace(path)
+    with temporary(path, data, mode=mode, owner=owner) as written:
+        written.replace(path)
     sync_directory(path.parent)
 
 
@@ -76,29 +76,32 @@ def publish_first_free(
     """
     candidates = iter(candidates)
     first = next(candidates)
-    with _temporary(first, data, mode, owner) as temporary:
+    with temporary(first, data, mode=mode, owner=owner) as written:
         for path in itertools.chain((first,), candidates):
             with contextlib.suppress(FileExistsError):
-                os.link(temporary, path)
+                os.link(written, path)
                 sync_directory(path.parent)
                 return path
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(first))
 
 
 @contextlib.contextmanager
-def _temporary(path: Path, data: str | bytes, mode: int, owner: Owner | None) -> Iterator[Path]:
+def temporary(
+    path: Path, data: str | bytes, *, mode: int = 0o600, owner: Owner | None = None
+) -> Iterator[Path]:
+    """Give a temporary file beside path that holds data, for as long as the block lasts."""
     content = data.encode("utf-8") if isinstance(data, str) else data
-    temporary, descriptor = _create_temporary(path)
+    written, descriptor = _create_temporary(path)
     try:
         with os.fdopen(os.dup(descriptor), "wb") as file:
             file.write(content)
         os.fchmod(descriptor, mode)
         give(descriptor, owner)
         os.fsync(descriptor)
-        yield temporary
+        yield written
     finally:
         with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+            written.unlink()
         os.close(descriptor)
 
 
@@ -117,18 +120,47 @@ def _create_temporary(path: Path) -> tuple[Path, int]:
 
 def sweep(directory: Path) -> None:
     """Remove the temporary files in directory whose writer is gone."""
-    for entry in os.scandir(directory):
-        if not (entry.name.startswith(".") and entry.name.endswith(TEMPORARY_SUFFIX)):
-            continue
-        with contextlib.suppress(OSError):
-            descriptor = os.open(
-                entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            )
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                Path(entry.path).unlink()
-            finally:
-                os.close(descriptor)
+    for path in _list_temporary(directory):
+        with contextlib.suppress(OSError), _free(path):
+            path.unlink()
+
+
+def list_abandoned(directory: Path) -> tuple[Path, ...]:
+    """List the temporary files that `sweep` would remove; none where there is no directory."""
+    try:
+        return tuple(path for path in _list_temporary(directory) if not is_locked(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _list_temporary(directory: Path) -> list[Path]:
+    return sorted(
+        Path(entry.path)
+        for entry in os.scandir(directory)
+        if entry.name.startswith(".") and entry.name.endswith(TEMPORARY_SUFFIX)
+    )
+
+
+@contextlib.contextmanager
+def _free(path: Path) -> Iterator[None]:
+    """Hold a file that nobody holds; raises OSError where somebody does."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Tell whether somebody holds the lock of path at this moment; creates nothing."""
+    try:
+        with _free(path):
+            return False
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
 
 
 def sync_directory(directory: Path) -> None:
@@ -181,8 +213,11 @@ def ensure_beneath(root: Path, relative: PurePosixPath, *, owner: Owner | None =
 @contextlib.contextmanager
 def lock(
     path: Path, *, timeout: float, holder: str, owner: Owner | None = None, name: str | None = None
-) -> Iterator[None]:
+) -> Iterator[int]:
     """Hold the advisory lock of path, which stays in place: unlinking it would split the waiters.
+
+    Gives the descriptor that holds it. A program that inherits it holds the lock with us, and after
+    a kill in our place.
 
     Args:
         timeout: seconds to wait for another holder.
@@ -199,7 +234,9 @@ def lock(
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{holder}\n".encode(), 0)
-        yield
+        yield descriptor
+        # Whatever runs on in the background after a good end does not hold it any longer.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         os.close(descriptor)
 

@@ -370,6 +370,13 @@ def object_sizes(repository: Path, ids: Iterable[str]) -> dict[str, int]:
     return {found[0]: int(found[2]) for found in words if len(found) == 3}
 
 
+def size_on_disk(repository: Path, tips: Iterable[str], without: Iterable[str]) -> int:
+    """Return the bytes that the objects take which tips reach, and none of the others."""
+    asked = "".join([*(f"{one}\n" for one in tips), *(f"^{one}\n" for one in without)])
+    words = ("--objects", "--disk-usage", "--stdin")
+    return int(git(repository, "rev-list", *words, stdin=asked.encode(), env=_AS_STORED).text)
+
+
 def tree_blobs(repository: Path, commit: str) -> set[str]:
     """Return the blobs of a commit's tree."""
     listed = git(repository, "ls-tree", "-r", "-z", commit, env=_AS_STORED).text.split("\0")
@@ -409,13 +416,6 @@ def count_commits(repository: Path, tips: Iterable[str], family: str) -> int:
     words = ("--count", "--stdin", "--not", f"--exclude={family}/*", "--all")
     asked = "".join(f"{one}\n" for one in tips).encode("ascii")
     return int(git(repository, "rev-list", *words, stdin=asked, env=_AS_STORED).text)
-
-
-def size_on_disk(repository: Path, tips: Iterable[str], without: Iterable[str]) -> int:
-    """Return the bytes that the objects take which tips reach, and none of the others."""
-    asked = "".join([*(f"{one}\n" for one in tips), *(f"^{one}\n" for one in without)])
-    words = ("--objects", "--disk-usage", "--stdin")
-    return int(git(repository, "rev-list", *words, stdin=asked.encode(), env=_AS_STORED).text)
 
 
 def object_type(repository: Path, one: str) -> str:

@@ -7,12 +7,28 @@ from pathlib import Path
 
 CONTEXT = Path(".cspace/context")
 MEMORY = Path(".cspace/memory")
+QUARANTINE = Path(".cspace/quarantine")
 CONTEXT_KINDS = ("decisions", "discoveries", "findings")
 
 
 def user_directory(home: Path) -> Path:
     """Return the directory of one user's instances, settings and secrets."""
     return home / ".cspace"
+
+
+def projects_directory(user: Path) -> Path:
+    """Return the directory that holds the instances of all projects, by the project's id."""
+    return user / "instances"
+
+
+def image_lock(user: Path) -> Path:
+    """Return what is locked while an image is built."""
+    return user / ".image.lock"
+
+
+def build_directory(user: Path) -> Path:
+    """Return where the files lie that an image is being built from."""
+    return user / ".image"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,11 @@ class InstancePaths:
         return self.state / "instance.json"
 
     @property
+    def stopping(self) -> Path:
+        """There while the engine stops the containers, which a killed call does not end."""
+        return self.state / "stopping"
+
+    @property
     def compose(self) -> Path:
         return self.state / "compose.yaml"
 
@@ -52,14 +73,9 @@ class InstancePaths:
         return self.state / "secrets"
 
 
-def instances_directory(user: Path) -> Path:
-    """Return the directory that holds what every instance of this user keeps on the host."""
-    return user / "instances"
-
-
 def project_directory(user: Path, project_id: str) -> Path:
     """Return the directory that holds the instances of one project."""
-    return instances_directory(user) / project_id
+    return projects_directory(user) / project_id
 
 
 def instance_paths(user: Path, project_id: str, name: str) -> InstancePaths:

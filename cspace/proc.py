@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,7 @@ from cspace.errors import CommandFailed
 TAIL_LINES = 15
 # A line that does not end is cut into lines this long: what runs in a container can write one.
 MAX_LINE_BYTES = 64 * 1024
+_held: ContextVar[tuple[int, ...]] = ContextVar("held", default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,20 @@ class Result:
     def text(self) -> str:
         """Stdout as text without the final newline; undecodable bytes survive as surrogates."""
         return os.fsdecode(self.stdout).rstrip("\n")
+
+
+@contextlib.contextmanager
+def holding(descriptor: int) -> Iterator[None]:
+    """Let every program of this block hold a lock's descriptor too.
+
+    Where we are killed and a program goes on, whoever waits for the lock waits for its end: what it
+    does to the engine or to files would otherwise come in between.
+    """
+    token = _held.set((*_held.get(), descriptor))
+    try:
+        yield
+    finally:
+        _held.reset(token)
 
 
 def run(
@@ -56,7 +72,14 @@ def run(
     words = tuple(str(word) for word in argv)
     try:
         done = subprocess.run(
-            words, cwd=cwd, env=env, input=stdin, capture_output=True, timeout=timeout, check=False
+            words,
+            cwd=cwd,
+            env=env,
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            pass_fds=_held.get(),
         )
     except OSError as error:
         raise _not_started(words, cwd, error) from error
@@ -95,6 +118,7 @@ def stream(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            pass_fds=_held.get(),
         )
     except OSError as error:
         raise _not_started(words, cwd, error) from error
@@ -121,7 +145,11 @@ def run_limited(*argv: str | Path, limit: int, ok: tuple[int, ...] = (0,)) -> Re
     words = tuple(str(word) for word in argv)
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=_held.get(),
         )
     except OSError as error:
         raise _not_started(words, None, error) from error
@@ -162,7 +190,12 @@ def talk(
     with tempfile.TemporaryFile() as said:
         try:
             process = subprocess.Popen(
-                words, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=said
+                words,
+                env=env,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                pass_fds=_held.get(),
             )
         except OSError as error:
             raise _not_started(words, None, error) from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cspace import git
 from cspace.errors import UsageError
-from cspace.paths import CONTEXT, MEMORY, instances_directory
+from cspace.paths import CONTEXT, MEMORY, projects_directory
 
 SLUG_LENGTH = 30
 
@@ -45,7 +45,7 @@ def refuse_instance(start: Path, user: Path) -> None:
     Raises:
         UsageError: start lies in an instance's workspace, or in what else an instance mounts.
     """
-    if start.resolve().is_relative_to(instances_directory(user).resolve()):
+    if start.resolve().is_relative_to(projects_directory(user).resolve()):
         raise UsageError(
             f"{start} belongs to an instance, whose git configuration is its agent's: cspace runs"
             " no git there",

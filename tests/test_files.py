@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from cspace import files
+from cspace import files, proc
 from cspace.errors import Conflict, CspaceError
 from cspace.files import Owner
 from tests.swapping import swapping
@@ -21,14 +21,14 @@ from tests.swapping import swapping
 KILLED_WRITER = """
 import os, sys
 from pathlib import Path
-from cspace import files
-with files._temporary(Path(sys.argv[1]), b"half", 0o644, None):
+from cspace import files, proc
+with files.temporary(Path(sys.argv[1]), b"half"):
     os.kill(os.getpid(), 9)
 """
 PUBLISHER = """
 import sys
 from pathlib import Path
-from cspace import files
+from cspace import files, proc
 names = (Path(sys.argv[1]) / f"{number}.md" for number in range(1000))
 for _ in range(int(sys.argv[2])):
     files.publish_first_free(names, sys.argv[3] * 10_000)
@@ -37,7 +37,7 @@ for _ in range(int(sys.argv[2])):
 HOLDER = """
 import sys
 from pathlib import Path
-from cspace import files
+from cspace import files, proc
 with files.lock(Path(sys.argv[1]), timeout=1, holder="mercury"):
     print("held", flush=True)
     sys.stdin.read()
@@ -104,7 +104,7 @@ def test_kill_9_leaves_a_temporary_file_that_the_next_sweep_removes(tmp_path: Pa
 
 
 def test_sweep_leaves_a_living_writers_file_alone(tmp_path: Path) -> None:
-    with files._temporary(tmp_path / "file", b"x", 0o644, None) as temporary:
+    with files.temporary(tmp_path / "file", b"x") as temporary:
         files.sweep(tmp_path)
         assert temporary.exists()
 
@@ -316,3 +316,50 @@ def test_a_sparse_file_of_ten_gigabytes_is_refused_without_being_read(tmp_path: 
         tracemalloc.stop()
     os.truncate(tmp_path / "file", files.MAX_BYTES)
     assert len(files.read_beneath(tmp_path, PurePosixPath("file"))) == files.MAX_BYTES
+
+
+def test_a_program_that_outlives_the_holder_holds_the_lock_in_its_place(tmp_path: Path) -> None:
+    path, ready = tmp_path / "lock", tmp_path / "ready"
+    script = f"""
+import os, signal
+from pathlib import Path
+from cspace import files, proc
+with files.lock(Path({str(path)!r}), timeout=0, holder="killed") as descriptor:
+    with proc.holding(descriptor):
+        proc.run("sh", "-c", "kill -9 $PPID; touch {ready}; read line <{tmp_path}/go")
+"""
+    os.mkfifo(tmp_path / "go")
+    killed = subprocess.run([sys.executable, "-c", script], check=False)
+    assert killed.returncode == -9
+    assert files.is_locked(path)
+    with pytest.raises(Conflict, match="killed"), files.lock(path, timeout=0, holder="next"):
+        pass
+    (tmp_path / "go").write_text("\n", encoding="utf-8")
+    with files.lock(path, timeout=60, holder="next"):
+        assert ready.exists()
+
+
+def test_a_program_that_runs_on_in_the_background_does_not_hold_a_lock_that_was_given_back(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lock"
+    os.mkfifo(tmp_path / "go")
+    script = f"sh -c 'read line <{tmp_path}/go' >/dev/null 2>&1 &"
+    with files.lock(path, timeout=0, holder="one") as held, proc.holding(held):
+        proc.run("sh", "-c", script)
+    assert not files.is_locked(path)
+    (tmp_path / "go").write_text("\n", encoding="utf-8")
+
+
+def test_asking_whether_a_lock_is_held_makes_no_file(tmp_path: Path) -> None:
+    assert not files.is_locked(tmp_path / "lock")
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_abandoned_is_listed_and_not_removed(tmp_path: Path) -> None:
+    torn = tmp_path / ".file.0.cspace-tmp"
+    torn.touch()
+    with files.temporary(tmp_path / "file", b"x"):
+        assert files.list_abandoned(tmp_path) == (torn,)
+    assert torn.exists()
+    assert files.list_abandoned(tmp_path / "absent") == ()

@@ -18,6 +18,7 @@ from cspace.cli import (
     inside,
     lifecycle,
     project,
+    prune,
     quarantine,
 )
 from cspace.cli.render import note, prepare_output, progress, show_error
@@ -44,6 +45,7 @@ inside.register(app)
 doctor.register(app)
 app.add_typer(archive.app, name="archive")
 app.add_typer(config.app, name="config")
+app.command()(prune.prune)
 app.add_typer(quarantine.app, name="quarantine")
 app.command()(context_server.context_server)
 

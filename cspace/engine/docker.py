@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import tarfile
 import time
@@ -26,11 +27,22 @@ from docker.utils import kwargs_from_env
 from requests.exceptions import RequestException
 
 from cspace import proc
-from cspace.engine.model import Build, Composition, Container, Mount, OnLine, Port, State
+from cspace.engine.model import (
+    Build,
+    Composition,
+    Container,
+    Mount,
+    OnLine,
+    Port,
+    State,
+    StoredImage,
+)
 from cspace.errors import CommandFailed, EngineUnavailable
 from cspace.files import Owner
 
 API_TIMEOUT_SECONDS = 60
+# What images share is computed file by file.
+MEASURE_TIMEOUT_SECONDS = 1800
 # That of Engine 25, the oldest that we need; asking which is the newest is one more call.
 API_VERSION = "1.44"
 STOP_TIMEOUT_SECONDS = 10
@@ -48,7 +60,6 @@ _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, S
 _ONE_OFF = "com.docker.compose.oneoff"
 # An image without content: a container of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
-_PROBE = "dev.cspace.probe"
 
 
 class DockerEngine:
@@ -80,7 +91,9 @@ class DockerEngine:
             rows = self._api.containers(all=True, filters=_filters(labels))
         return tuple(sorted(map(_container, rows), key=lambda container: container.name))
 
-    def sees(self, markers: Mapping[Path, bytes]) -> bool:
+    def sees(
+        self, markers: Mapping[Path, bytes], *, labels: Mapping[str, str] = MappingProxyType({})
+    ) -> bool:
         mounts = [
             ApiMount(f"/probe/{number}", str(file.parent), type="bind", read_only=True)
             for number, file in enumerate(markers)
@@ -93,7 +106,7 @@ class DockerEngine:
                     ":".join(_EMPTY_IMAGE),
                     ["never-started"],
                     host_config=host,
-                    labels={_PROBE: ""},
+                    labels=dict(labels),
                 )
             except APIError as error:
                 if "bind source path does not exist" in str(error):
@@ -105,7 +118,7 @@ class DockerEngine:
                     for number, (file, content) in enumerate(markers.items())
                 )
             finally:
-                self._remove_probes(created["Id"])
+                self._api.remove_container(created["Id"], force=True)
 
     def _read(self, container: str, directory: str, name: str) -> bytes | None:
         try:
@@ -115,15 +128,6 @@ class DockerEngine:
         with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
             file = archive.extractfile(name)
             return file.read() if file is not None else None
-
-    def _remove_probes(self, own: str) -> None:
-        """Remove our probe, and those of calls that were killed before they could."""
-        killed = time.time() - API_TIMEOUT_SECONDS
-        for row in self._api.containers(all=True, filters={"label": [_PROBE]}):
-            if row["Id"] == own or row["Created"] < killed:
-                # Whatever keeps one from going now, the next call meets it again.
-                with contextlib.suppress(APIError):
-                    self._api.remove_container(row["Id"], force=True)
 
     def _ensure_empty_image(self) -> None:
         if self.has_image(":".join(_EMPTY_IMAGE)):
@@ -140,6 +144,30 @@ class DockerEngine:
             except ImageNotFound:
                 return False
             return True
+
+    def list_labels(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
+        filters = _filters(labels)
+        with _translated():
+            rows = [
+                *self._api.containers(all=True, filters=filters),
+                *self._api.networks(filters=filters),
+                *(self._api.volumes(filters=filters)["Volumes"] or ()),
+            ]
+        return tuple(row["Labels"] for row in rows)
+
+    def list_images(self, labels: Mapping[str, str]) -> tuple[StoredImage, ...]:
+        # The library's own call can not ask for what is shared.
+        url = f"{self._api.base_url}/v{API_VERSION}/images/json"
+        asked = {"shared-size": "1", "filters": json.dumps(_filters(labels))}
+        with _translated():
+            answer = self._api.get(url, params=asked, timeout=MEASURE_TIMEOUT_SECONDS)
+            answer.raise_for_status()
+            rows = answer.json()
+        return tuple(map(_stored_image, rows))
+
+    def remove_image(self, tag: str) -> None:
+        with _translated(), contextlib.suppress(ImageNotFound):
+            self._api.remove_image(tag)
 
     def build_image(self, build: Build, on_line: OnLine) -> None:
         self.ping()
@@ -268,7 +296,13 @@ def _unavailable(error: BaseException) -> EngineUnavailable:
 
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
-    return {"label": [f"{key}={value}" for key, value in labels.items()]}
+    return {"label": [f"{key}={value}" if value else key for key, value in labels.items()]}
+
+
+def _stored_image(row: Mapping[str, Any]) -> StoredImage:
+    shared = row.get("SharedSize", -1)
+    size = row["Size"] - shared if shared >= 0 else None
+    return StoredImage(row["Id"], tuple(row["RepoTags"] or ()), size)
 
 
 def _container(row: Mapping[str, Any]) -> Container:

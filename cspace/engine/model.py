@@ -25,6 +25,9 @@ class State(StrEnum):
     STOPPED = "stopped"
 
 
+AT_REST = frozenset({State.CREATED, State.STOPPED})
+
+
 @dataclass(frozen=True, slots=True)
 class Port:
     """A container's port and where the host publishes it."""
@@ -44,6 +47,19 @@ class Container:
     labels: Mapping[str, str]
     state: State
     ports: tuple[Port, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """An image as the engine keeps it.
+
+    Attributes:
+        size: bytes that no other image shares; None where the engine does not tell.
+    """
+
+    id: str
+    tags: tuple[str, ...]
+    size: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +99,25 @@ class Engine(Protocol):
         """Return the id that the engine gave itself."""
 
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
-        """List containers, stopped ones too, that carry all labels."""
+        """List containers, stopped ones too, that carry all labels; "" stands for any value."""
 
-    def sees(self, markers: Mapping[Path, bytes]) -> bool:
-        """Tell whether the engine finds these very files, with this content, in our places."""
+    def list_labels(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
+        """List the labels of every container, network and volume that carries all of these."""
+
+    def list_images(self, labels: Mapping[str, str]) -> tuple[StoredImage, ...]:
+        """List images that carry all labels; measures them, which can take minutes."""
+
+    def remove_image(self, tag: str) -> None:
+        """Remove an image of that name; raises CommandFailed when a container uses it."""
+
+    def sees(
+        self, markers: Mapping[Path, bytes], *, labels: Mapping[str, str] = MappingProxyType({})
+    ) -> bool:
+        """Tell whether the engine finds these very files, with this content, in our places.
+
+        Args:
+            labels: what the container that looks for them carries, until it is removed.
+        """
 
     def has_image(self, tag: str) -> bool:
         """Tell whether an image of that name is there."""

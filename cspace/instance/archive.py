@@ -30,6 +30,7 @@ from cspace.paths import INSIDE
 ROOT = "refs/cspace/archive"
 # That of a million paths; what a container made can claim to be larger.
 MAX_MANIFEST_BYTES = 256 * 1024 * 1024
+_EXCHANGE_PREFIX = "archive-"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _REF = re.compile(rf"{ROOT}/([a-z0-9-]+)/(\d{{8}}T\d{{6}}Z(?:-\d+)?)/snapshot", re.ASCII)
 # -I: a package named cspace in the work directory is an agent's.
@@ -283,9 +284,14 @@ def restore_workspace(
         _run(isolated, argv, mounts, f"{archive.ref} can not be restored")
 
 
+def list_exchanges(directory: Path) -> tuple[Path, ...]:
+    """List the temporary directories that are there for exchange with a container."""
+    return tuple(sorted(directory.glob(f"{_EXCHANGE_PREFIX}*")))
+
+
 @contextlib.contextmanager
 def _exchange(place: Place) -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="archive-", dir=place.exchange))
+    directory = Path(tempfile.mkdtemp(prefix=_EXCHANGE_PREFIX, dir=place.exchange))
     try:
         files.give(directory, place.owner)
         yield directory

@@ -121,7 +121,7 @@ def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:
         labels.ROOT: str(spec.root),
         labels.VERSION: spec.version,
         labels.SPEC: digest,
-        "devcontainer.local_folder": str(paths.workspace),
+        labels.FOLDER: str(paths.workspace),
         "devcontainer.metadata": json.dumps(metadata),
     }
 

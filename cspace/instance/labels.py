@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 PROJECT = "dev.cspace.project"
 ROOT = "dev.cspace.root"
 INSTANCE = "dev.cspace.instance"
 VERSION = "dev.cspace.version"
+FOLDER = "devcontainer.local_folder"
 SPEC = "dev.cspace.spec"
 TASK = "dev.cspace.task"
 
@@ -20,6 +23,9 @@ def of_instance(project_id: str, name: str) -> dict[str, str]:
     return {PROJECT: project_id, INSTANCE: name}
 
 
-def of_task(project_id: str, name: str) -> dict[str, str]:
-    """Return the label of the throw-away containers that work on one instance's workspace."""
-    return {TASK: f"{project_id}/{name}"}
+def of_task(state: Path) -> dict[str, str]:
+    """Return the label of the throw-away containers that work for one instance.
+
+    Its state directory tells instances of several users of one engine apart.
+    """
+    return {TASK: str(state)}

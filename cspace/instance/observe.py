@@ -43,6 +43,7 @@ class Observed:
         has_workspace: whether the finished clone is there.
         has_state: whether a state directory is there at all.
         problem: what is wrong with the record; a NewerRecord is not ours to touch.
+        stopping: whether a call that stops it is at work, or was killed: the engine goes on then.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Observed:
     has_state: bool
     container: Container | None
     problem: CspaceError | None = None
+    stopping: bool = False
 
     @property
     def exists(self) -> bool:
@@ -124,4 +126,12 @@ def _join(user: Path, project_id: str, name: str, container: Container | None) -
         problem = error
     except OSError as error:
         problem = CspaceError(str(expected(error)), hint=f"cspace down {name}")
-    return Observed(name, record, has_workspace, paths.state.is_dir(), container, problem)
+    return Observed(
+        name=name,
+        record=record,
+        has_workspace=has_workspace,
+        has_state=paths.state.is_dir(),
+        container=container,
+        problem=problem,
+        stopping=paths.stopping.exists(),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from cspace.engine.model import AT_REST
 from cspace.instance.observe import Observed, Status
 
 
@@ -43,7 +44,7 @@ def plan_up(
     Args:
         restoring: a new workspace is to be filled from an archive.
     """
-    if observed.status is Status.RUNNING and not recreate:
+    if observed.status is Status.RUNNING and not (recreate or observed.stopping):
         return ()
     steps = [Step(Action.PROVE, "the engine must see the directories that are mounted")]
     whole = observed.record is not None and observed.has_workspace
@@ -60,11 +61,22 @@ def plan_up(
         steps.append(Step(Action.UNPACK, "the archive is not unpacked yet"))
     steps.append(Step(Action.MOUNTS, "mounted directories must exist before Docker makes them"))
     steps.append(Step(Action.COMPOSE, "the Compose file follows the settings"))
-    if observed.container is None:
-        return (*steps, Step(Action.START, "there is no container"))
+    return (*steps, *_plan_start(observed, recreate=recreate))
+
+
+def _plan_start(observed: Observed, *, recreate: bool) -> tuple[Step, ...]:
+    """Plan how a container comes to run; one that is being stopped is so first."""
+    container = observed.container
+    if container is None:
+        return (Step(Action.START, "there is no container"),)
+    start = Step(Action.START, "the container does not run")
     if recreate:
-        return (*steps, Step(Action.RECREATE, "the container is to be made anew"))
-    return (*steps, Step(Action.START, f"the container is {observed.container.state}"))
+        start = Step(Action.RECREATE, "the container is to be made anew")
+    if observed.stopping:
+        return (Step(Action.STOP, "a call that was stopping it did not end"), start)
+    if recreate and container.state not in AT_REST:
+        return (Step(Action.STOP, "it ends before another takes its place"), start)
+    return (start,)
 
 
 def plan_down(observed: Observed, *, has_image: bool, discard: bool) -> tuple[Step, ...]:

@@ -35,6 +35,8 @@ _GITLINK = "160000"  # the mode of a submodule in the index
 _QUIET = (
     *("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always"),
     *("-c", "checkout.workers=0"),  # as many as there are processors
+    # It would run on in the background, and with it hold the instance's lock after a kill.
+    *("-c", "gc.auto=0"),
 )
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
 # Not urllib: what git accepts as a URL is more than that parses.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cspace import trees
-from cspace.engine.model import Container, State
+from cspace.engine.model import AT_REST
 from cspace.errors import Conflict
 from cspace.instance import labels
 from cspace.instance.archive import Archive, load_manifest
@@ -20,6 +20,7 @@ from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.up import Planned
+from cspace.paths import InstancePaths
 from cspace.quarantine.shelf import Quarantined, sweep
 
 
@@ -58,12 +59,12 @@ def stop(host: Host, name: str) -> Stopped:
         _refuse_newer(_get(host, name))
         running = [
             container
-            for container in _containers(host, name)
-            if container.state not in (State.CREATED, State.STOPPED)
+            for container in host.engine.list_containers(labels.of_instance(host.project.id, name))
+            if container.state not in AT_REST
         ]
         if running:
             with host.phase(name, Action.STOP):
-                _stop(host, running)
+                steps.stop(host, name)
         return Stopped(name, bool(running))
 
 
@@ -110,6 +111,7 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
     """
     with _locked(host, name):
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
+        steps.clear_debris(host, name)
         archived, notices = None, tuple[str, ...]()
         for step in plan(host, name, discard=discard).steps:
             with host.phase(name, step.action, step.cause):
@@ -130,15 +132,6 @@ def _locked(host: Host, name: str) -> Iterator[None]:
         yield
 
 
-def _containers(host: Host, name: str) -> tuple[Container, ...]:
-    return host.engine.list_containers(labels.of_instance(host.project.id, name))
-
-
-def _stop(host: Host, containers: Iterable[Container]) -> None:
-    for container in containers:
-        host.engine.stop(container)
-
-
 def _get(host: Host, name: str) -> Observed:
     return get_instance(host.engine, host.user, host.project.id, name)
 
@@ -146,26 +139,23 @@ def _get(host: Host, name: str) -> Observed:
 def _apply(host: Host, name: str, step: Step, archived: Archive | None) -> None:
     match step.action:
         case Action.STOP:
-            # All of them: one that somebody ran by hand could write while we archive.
-            _stop(host, _containers(host, name))
+            steps.stop(host, name)
         case Action.IMAGE:
             steps.ensure_image(host, name)
         case Action.CONTAINERS:
-            for whose in (labels.of_task, labels.of_instance):
-                host.engine.remove_all(whose(host.project.id, name))
+            host.engine.remove_all(labels.of_instance(host.project.id, name))
         case Action.STATE:
             if archived is not None:
                 # Up to here something that is not a container of ours could have written.
                 held = load_manifest(host.project.root, archived)
                 check_unchanged(host.paths(name).workspace, held)
-            _remove_state(host, name)
+            remove_state(host.paths(name))
         case _:
             raise AssertionError(f"{step.action} is not a step of down")
 
 
-def _remove_state(host: Host, name: str) -> None:
+def remove_state(paths: InstancePaths) -> None:
     """Remove the state directory; its record goes last, so that a killed `down` is seen."""
-    paths = host.paths(name)
     # Renamed first: half a workspace must not be taken for a whole one by the next `up`.
     doomed = paths.workspace.with_name("workspace.partial")
     trees.remove_tree(doomed)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from cspace import files
+from cspace import files, proc
 from cspace.engine.model import Engine
 from cspace.errors import Conflict
 from cspace.events import Event, Report, State
@@ -18,7 +18,7 @@ from cspace.files import Owner
 from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
 from cspace.instance.secrets import Secrets
-from cspace.paths import InstancePaths, instance_paths, project_directory
+from cspace.paths import InstancePaths, image_lock, instance_paths, project_directory
 from cspace.project import Project
 from cspace.settings.model import Settings
 
@@ -70,7 +70,7 @@ class Host:
     @contextlib.contextmanager
     def locked_image(self, subject: str) -> Iterator[None]:
         """Hold the image builds of this user."""
-        with self._lock(subject, self.user / ".image.lock", "cspace building its image"):
+        with self._lock(subject, image_lock(self.user), "cspace building its image"):
             yield
 
     @contextlib.contextmanager
@@ -79,11 +79,12 @@ class Host:
         take = functools.partial(files.lock, path, holder=holder, owner=self.owner)
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(take(timeout=0.0))
+                descriptor = held.enter_context(take(timeout=0.0))
             except Conflict:
                 with self.phase(subject, "wait", f"another {holder}"):
-                    held.enter_context(take(timeout=LOCK_TIMEOUT_SECONDS))
-            yield
+                    descriptor = held.enter_context(take(timeout=LOCK_TIMEOUT_SECONDS))
+            with proc.holding(descriptor):
+                yield
 
     @contextlib.contextmanager
     def phase(self, subject: str, name: str, detail: str = "") -> Iterator[None]:

@@ -7,11 +7,11 @@ import re
 import secrets as random
 import shlex
 import stat
-import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, files
+from cspace import assets, files, trees
 from cspace.engine.model import Build, Composition, Mount, State
 from cspace.errors import CommandFailed, CspaceError
 from cspace.files import Owner
@@ -23,31 +23,48 @@ from cspace.instance.secrets import deliver_secrets, update_secrets
 from cspace.lifecycle.archives import find_archive
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
-from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY
+from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
 from cspace.proc import Result
 
 FAILURE_LINES = 15
 _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
 
 
-def prove_file_system(host: Host) -> None:
+def clear_debris(host: Host, name: str) -> None:
+    """Remove what a killed call left at work on an instance, whose lock the caller holds.
+
+    Directories first: a container that was about to start with one of them can not any more.
+    """
+    for directory in archive.list_exchanges(host.paths(name).state):
+        trees.remove_tree(directory)
+    for place in _marked_places(host):
+        files.sweep(place)
+    host.engine.remove_all(labels.of_task(host.paths(name).state))
+
+
+def _marked_places(host: Host) -> tuple[Path, Path]:
+    """Return where the engine has to find what we write: with us, and with the project.
+
+    In .git, where nobody commits a marker that a kill leaves behind until the next call.
+    """
+    root = host.project.root
+    return host.user, root / ".git" if (root / ".git").is_dir() else root
+
+
+def prove_file_system(host: Host, name: str) -> None:
     """Prove with marker files that the engine's file system is ours, for home and project each.
 
     Raises:
         CspaceError: it is not: the engine is remote, or we are in a container with its socket.
     """
     files.ensure_directory(host.user, owner=host.owner, mode=0o700)
-    root = host.project.root
-    # In .git, where a marker that a kill leaves behind is in nobody's way.
-    places = (host.user, root / ".git" if (root / ".git").is_dir() else root)
+    places = _marked_places(host)
     with contextlib.ExitStack() as stack:
         markers = {}
         for place in places:
-            directory = tempfile.TemporaryDirectory(prefix=".cspace-marker-", dir=place)
-            file = Path(stack.enter_context(directory)) / "marker"
-            markers[file] = random.token_bytes(16)
-            file.write_bytes(markers[file])
-        if host.engine.sees(markers):
+            content = random.token_bytes(16)
+            markers[stack.enter_context(files.temporary(place / "marker", content))] = content
+        if host.engine.sees(markers, labels=labels.of_task(host.paths(name).state)):
             return
     raise CspaceError(
         "the Docker engine does not see this file system: it did not find what was written to"
@@ -65,8 +82,7 @@ def ensure_image(host: Host, subject: str) -> None:
     with host.locked_image(subject):
         if host.engine.has_image(host.image.tag):
             return
-        with tempfile.TemporaryDirectory(prefix="cspace-image-") as directory:
-            context = Path(directory)
+        with _build_context(host) as context:
             image.write_context(host.image, context)
             build = Build(
                 context=context,
@@ -81,6 +97,18 @@ def ensure_image(host: Host, subject: str) -> None:
                     f"the image can not be built: {error}",
                     hint="cspace config show: base_image, ca_bundle; and the log above",
                 ) from error
+
+
+@contextlib.contextmanager
+def _build_context(host: Host) -> Iterator[Path]:
+    """Give an empty directory; its name is fixed, so that the next build removes a killed one's."""
+    directory = build_directory(host.user)
+    trees.remove_tree(directory)
+    files.ensure_directory(directory, owner=host.owner, mode=0o700)
+    try:
+        yield directory
+    finally:
+        trees.remove_tree(directory)
 
 
 def make_workspace(host: Host, name: str, branch: str | None, restoring: str | None) -> None:
@@ -160,11 +188,9 @@ def _place(host: Host, name: str) -> archive.Place:
 
 
 def _isolated(host: Host, name: str, image_tag: str) -> archive.Isolated:
-    task = labels.of_task(host.project.id, name)
+    task = labels.of_task(host.paths(name).state)
 
     def run(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> Result:
-        # What a killed call left running would go on in the same workspace.
-        host.engine.remove_all(task)
         return host.engine.run_once(image_tag, argv, mounts, host.owner, labels=task)
 
     return run
@@ -245,12 +271,28 @@ def write_compose(host: Host, name: str) -> None:
     )
 
 
+def stop(host: Host, name: str) -> None:
+    """Stop every container of an instance: one that somebody ran by hand writes too.
+
+    The engine goes on with that when we are killed: until the end a file says so, since nothing
+    else tells that a container which runs is about to stop.
+    """
+    paths = host.paths(name)
+    if paths.state.is_dir():
+        files.write_atomic(paths.stopping, b"", owner=host.owner)
+    for container in host.engine.list_containers(labels.of_instance(host.project.id, name)):
+        host.engine.stop(container)
+    paths.stopping.unlink(missing_ok=True)
+
+
 def start(host: Host, name: str, *, recreate: bool) -> None:
     """Start the containers and wait until the instance is ready.
 
     Raises:
         CommandFailed: it did not become ready; says in which phase, with the log's last lines.
     """
+    # Where the container that was being stopped is gone, nothing else takes this back.
+    host.paths(name).stopping.unlink(missing_ok=True)
     try:
         host.engine.start_composition(
             _composition(host, name), recreate=recreate, on_line=host.output(name, "start")

@@ -133,6 +133,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         before = host.observe(name)
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
+        steps.clear_debris(host, name)
         for step in planned:
             with host.phase(name, step.action, step.cause):
                 _apply(host, name, step, wish)
@@ -206,7 +207,7 @@ def _check(observed: Observed, wish: Wish) -> None:
 def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
     match step.action:
         case Action.PROVE:
-            steps.prove_file_system(host)
+            steps.prove_file_system(host, name)
         case Action.IMAGE:
             steps.ensure_image(host, name)
         case Action.WORKSPACE:
@@ -217,10 +218,18 @@ def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
             steps.ensure_mounts(host, name)
         case Action.COMPOSE:
             steps.write_compose(host, name)
-        case Action.START | Action.RECREATE:
-            steps.start(host, name, recreate=step.action is Action.RECREATE)
         case _:
-            raise AssertionError(f"{step.action} is not a step of up")
+            _turn(host, name, step.action)
+
+
+def _turn(host: Host, name: str, action: Action) -> None:
+    match action:
+        case Action.STOP:
+            steps.stop(host, name)
+        case Action.START | Action.RECREATE:
+            steps.start(host, name, recreate=action is Action.RECREATE)
+        case _:
+            raise AssertionError(f"{action} is not a step of up")
 
 
 def _notices(host: Host, name: str, container: Container) -> tuple[str, ...]:

@@ -20,9 +20,10 @@ from cspace import files, trees
 from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import Event, Report, State
 from cspace.files import Owner
+from cspace.paths import QUARANTINE
 from cspace.quarantine.scan import SHARED, Foreign, Kind, iter_foreign, open_child
 
-PLACE = PurePosixPath(".cspace/quarantine")
+PLACE = PurePosixPath(QUARANTINE)
 ITEM, RECORD = "item", "record.json"
 SCHEMA = 1
 LOCK_SECONDS = 30.0

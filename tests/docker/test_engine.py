@@ -83,6 +83,9 @@ def test_docker_down_hazard_every_question_to_a_missing_engine_is_an_error(
         lambda: absent.start_composition(composition, recreate=False, on_line=print),
         lambda: absent.wait({LABEL: "any"}, timeout=1),
         lambda: absent.remove_all({LABEL: "any"}),
+        lambda: absent.list_labels({LABEL: "any"}),
+        lambda: absent.list_images({LABEL: "any"}),
+        lambda: absent.remove_image("cspace-test:never"),
     )
     for ask in questions:
         with pytest.raises(EngineUnavailable, match="Docker does not answer") as caught:
@@ -339,3 +342,36 @@ networks:
   default:
     labels: {{ "{key}": "{value}" }}
 """
+
+
+def test_labels_are_listed_of_containers_networks_and_volumes(
+    engine: DockerEngine, mark: dict[str, str]
+) -> None:
+    ((key, value),) = mark.items()
+    start(mark, "true")
+    for kind in ("network", "volume"):
+        proc.run("docker", kind, "create", f"--label={key}={value}", f"cspace-test-{value}")
+    found = engine.list_labels(mark)
+    assert [labels[key] for labels in found] == [value] * 3
+    assert value in {labels[key] for labels in engine.list_labels({key: ""})}
+
+
+def test_an_image_is_listed_with_what_it_alone_takes_and_removed_by_its_name(
+    engine: DockerEngine, mark: dict[str, str]
+) -> None:
+    ((key, value),) = mark.items()
+    tag = f"cspace-test:{value}"
+    container = start(mark, "sh", "-c", "head -c 3000000 /dev/urandom >/big")
+    proc.run("docker", "wait", container)
+    proc.run("docker", "commit", f"--change=LABEL {key}={value}", container, tag)
+    (image,) = engine.list_images(mark)
+    assert image.tags == (tag,)
+    assert image.size is not None
+    assert 3_000_000 <= image.size < 4_000_000
+    proc.run("docker", "create", f"--label={key}={value}", tag, "true")
+    with pytest.raises(CommandFailed, match="Docker said no"):
+        engine.remove_image(tag)
+    engine.remove_all(mark)
+    engine.remove_image(tag)
+    engine.remove_image(tag)
+    assert engine.list_images(mark) == ()

@@ -86,6 +86,18 @@ def test_a_container_run_by_hand_is_stopped_too_and_hinders_no_start(
     assert start(host, NAME).status is Status.RUNNING
 
 
+def test_a_stop_that_was_killed_has_ended_before_the_instance_is_said_to_run(
+    host: Host, mercury: Ready
+) -> None:
+    host.paths(NAME).stopping.touch()
+    assert not up(host, NAME, Wish()).reused
+    assert up(host, NAME, Wish()).reused
+    host.paths(NAME).stopping.touch()
+    host.engine.remove_all(labels.of_instance(host.project.id, NAME))
+    assert not up(host, NAME, Wish()).reused
+    assert up(host, NAME, Wish()).reused
+
+
 def test_a_lost_network_is_an_error_that_names_the_way_out(host: Host, mercury: Ready) -> None:
     stop(host, NAME)
     proc.run("docker", "network", "rm", f"cspace-{host.project.id}-{NAME}_default")
@@ -106,7 +118,7 @@ def test_a_task_that_a_killed_call_left_does_not_go_on_beside_the_next(
     host: Host, mercury: Ready
 ) -> None:
     (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
-    (label,) = (f"{key}={value}" for key, value in labels.of_task(host.project.id, NAME).items())
+    (label,) = (f"{key}={value}" for key, value in labels.of_task(host.paths(NAME).state).items())
     left = ("run", "--detach", "--rm", "--network=none", "--entrypoint=sleep", f"--label={label}")
     proc.run("docker", *left, mercury.image, "600")
     assert down(host, NAME).archive is not None

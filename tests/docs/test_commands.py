@@ -28,7 +28,10 @@ from tests.docs.documents import (
 
 FIRST_IMAGE_SECONDS = 1500.0
 NEED_THE_ENGINE = frozenset(
-    {"up", "start", "stop", "down", "restore", "list", "status", "exec", "logs", "ports", "doctor"}
+    {
+        *("up", "start", "stop", "down", "restore", "list", "status", "exec", "logs", "ports"),
+        *("doctor", "prune"),
+    }
 )
 NEED_A_TERMINAL = frozenset({"attach", "shell"})
 RUN = frozenset(

@@ -102,3 +102,17 @@ def test_a_container_whose_workspace_is_gone_does_not_go_on_with_the_old_one() -
     steps = actions(plan_up(gone, has_image=True, recreate=False))
     assert steps[-1] is Action.RECREATE
     assert Action.WORKSPACE in steps
+
+
+def test_what_a_killed_call_was_stopping_is_stopped_before_it_starts() -> None:
+    stopping = replace(RUNNING, stopping=True)
+    steps = actions(plan_up(stopping, has_image=True, recreate=False))
+    assert steps[-2:] == [Action.STOP, Action.START]
+
+
+def test_what_runs_is_stopped_before_another_takes_its_place() -> None:
+    assert actions(plan_up(RUNNING, has_image=True, recreate=True))[-2:] == [
+        Action.STOP,
+        Action.RECREATE,
+    ]
+    assert Action.STOP not in actions(plan_up(STOPPED, has_image=True, recreate=True))

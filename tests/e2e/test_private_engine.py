@@ -1,0 +1,176 @@
+"""What an engine does to instances that no shared one may: it is pruned, stopped and killed."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.conftest import OUTSIDE
+from tests.e2e.conftest import NewPerson
+from tests.e2e.kills import until
+from tests.e2e.person import Person, docker
+from tests.e2e.private_engine import PrivateEngine, private_engine, refusal
+
+pytestmark = [pytest.mark.docker, pytest.mark.e2e]
+
+LOOSE = "not committed\n"
+
+
+@pytest.fixture(scope="module")
+def shared_image(new: NewPerson) -> str:
+    """Return the name of the image that the installed cspace makes, from the shared engine."""
+    with new() as one:
+        one.cspace("up", "mercury")
+        (row,) = one.cspace("status", "mercury", "--json").json["instances"]
+        one.cspace("down", "--discard", "mercury")
+        return str(row["image"])
+
+
+@pytest.fixture(scope="module")
+def engine_of_its_own(shared_image: str) -> Iterator[PrivateEngine]:
+    """Return a daemon that has the image; skip where there can be none, but fail in CI."""
+    reason = refusal()
+    if reason and OUTSIDE.get("CI"):
+        pytest.fail(f"CI needs an engine that a test may kill: {reason}")
+    if reason:
+        pytest.skip(reason)
+    with private_engine() as one:
+        load(one, shared_image)
+        yield one
+
+
+def load(engine: PrivateEngine, image: str) -> None:
+    """Give the engine the image, as a registry would."""
+    with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE, env=OUTSIDE) as saved:
+        subprocess.run(
+            ["docker", "--host", engine.host, "load", "--quiet"],
+            stdin=saved.stdout, env=OUTSIDE, check=True, capture_output=True,
+        )  # fmt: skip
+    assert saved.returncode == 0
+
+
+@pytest.fixture
+def person(new: NewPerson, engine_of_its_own: PrivateEngine) -> Iterator[Person]:
+    """Return a person on that engine; it is empty again afterwards."""
+    with new() as one:
+        yield one.having(DOCKER_HOST=engine_of_its_own.host)
+        if engine_of_its_own.daemon is None:
+            engine_of_its_own.start()
+        left = engine_of_its_own.docker("ps", "--all", "--quiet").split()
+        if left:
+            engine_of_its_own.docker("rm", "--force", *left)
+        engine_of_its_own.docker("network", "prune", "--force")
+
+
+def status(person: Person) -> dict[str, str]:
+    rows = person.cspace("list", "--json").json["instances"]
+    return {row["name"]: row["status"] for row in rows}
+
+
+def up(person: Person, *names: str) -> None:
+    """Bring instances up, each with something that is only in it."""
+    person.cspace("up", *names, "--no-attach")
+    for name in names:
+        person.inside(name, "sh", "-c", 'printf "%s" "$0" >loose', LOOSE)
+
+
+def check_work(person: Person, name: str) -> None:
+    assert person.inside(name, "cat", "loose") == LOOSE
+
+
+def nothing_left(person: Person, engine: PrivateEngine) -> bool:
+    networks = engine.docker("network", "ls", "--quiet", "--filter=type=custom")
+    state = person.state("any").state.parent
+    return not (
+        engine.docker("ps", "--all", "--quiet")
+        or networks
+        or [path for path in state.iterdir() if path.is_dir()]
+    )
+
+
+def test_docker_system_prune_hazard_leaves_dormant_workspaces_that_are_listed_and_archived(
+    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+) -> None:
+    engine = engine_of_its_own
+    up(person, "mercury", "venus")
+    person.cspace("stop", "mercury")
+    engine.docker("system", "prune", "--all", "--force", "--volumes")
+    assert status(person) == {"mercury": "dormant", "venus": "running"}
+    check_work(person, "venus")
+    person.cspace("up", "mercury")
+    check_work(person, "mercury")
+    person.cspace("stop", "--all")
+    engine.docker("system", "prune", "--all", "--force", "--volumes")
+    assert engine.docker("image", "ls", "--quiet") == ""
+    assert status(person) == {"mercury": "dormant", "venus": "dormant"}
+    load(engine, shared_image)
+    person.cspace("down", "--all")
+    assert nothing_left(person, engine)
+    person.cspace("restore", "mercury")
+    check_work(person, "mercury")
+
+
+@pytest.mark.parametrize("end", [PrivateEngine.stop, PrivateEngine.kill])
+def test_a_daemon_that_was_restarted_hazard_costs_no_instance_and_no_work(
+    person: Person, engine_of_its_own: PrivateEngine, end: Callable[[PrivateEngine], None]
+) -> None:
+    engine = engine_of_its_own
+    up(person, "mercury", "venus")
+    end(engine)
+    for words in (("list",), ("up", "mercury"), ("down", "mercury")):
+        answer = person.cspace(*words, ok=6)
+        assert "error: Docker does not answer" in answer.err
+    engine.start()
+    assert set(status(person)) == {"mercury", "venus"}
+    person.cspace("up", "mercury")
+    check_work(person, "mercury")
+    # One that nobody brought up again is archived as it is.
+    person.cspace("down", "--all")
+    assert nothing_left(person, engine)
+    person.cspace("restore", "venus")
+    check_work(person, "venus")
+
+
+def test_a_daemon_that_vanishes_during_a_down_hazard_loses_nothing(
+    person: Person, engine_of_its_own: PrivateEngine, counts: Callable[[int, int], int]
+) -> None:
+    up(person, "mercury")
+    for phase in ("archive", "stop", "containers")[: counts(1, 3)]:
+        process = person.start(person.program, "down", "mercury")
+        assert until(process, phase.encode())
+        engine_of_its_own.kill()
+        _, said = process.communicate()
+        # The last phase can be quicker than we are.
+        assert process.returncode in ({5, 6} if phase == "archive" else {0, 5, 6}), said
+        engine_of_its_own.start()
+        person.run(person.program, "down", "mercury", ok=(0, 3))
+        assert nothing_left(person, engine_of_its_own)
+        person.cspace("restore", "mercury")
+        check_work(person, "mercury")
+
+
+def test_prune_removes_only_earlier_images_hazard_disk_fills(
+    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+) -> None:
+    engine = engine_of_its_own
+    up(person, "mercury")
+    earlier, used, latest = "cspace:" + "0" * 16, "cspace:" + "1" * 16, "cspace:" + "2" * 16
+    for tag, layer in ((earlier, "a"), (used, "b"), (latest, "c"), ("mine:1", "d")):
+        made = engine.docker("create", "--entrypoint=sh", shared_image, "-c", layer).strip()
+        engine.docker("commit", "--message", layer, made, tag)
+        engine.docker("rm", made)
+    engine.docker("tag", latest, "cspace:latest")
+    engine.docker("create", used)
+    shown = person.cspace("prune", "--dry-run", "--json").json
+    images = [left for left in shown["found"] if left["kind"] == "image"]
+    assert [left["what"] for left in images] == [earlier]
+    assert (images[0]["reason"], images[0]["remedy"]) == ("an earlier version's image", None)
+    assert shown["removed"] == []
+    assert person.cspace("prune", "--json", "--yes").json["failed"] == []
+    left = set(engine.docker("image", "ls", "--format={{.Repository}}:{{.Tag}}").split())
+    assert left >= {used, latest, "cspace:latest", "mine:1", shared_image}
+    assert earlier not in left
+    check_work(person, "mercury")
+    assert docker("image", "ls", "--quiet", shared_image)
