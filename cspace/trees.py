@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 
-from cspace import files, proc
+from cspace import beneath, proc
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -34,7 +34,7 @@ def unlock_directories(root: Path) -> None:
     while pending:
         relative = pending.pop()
         try:
-            parent = files.open_directory(root.parent, relative.parent)
+            parent = beneath.open_directory(root.parent, relative.parent)
             try:
                 entered = os.open(relative.name, os.O_PATH | _DIRECTORY, dir_fd=parent)
             finally:

@@ -1,34 +1,30 @@
-"""Writes are whole or absent, locks serialise, and no link is followed below a root."""
+"""Writes are whole or absent, and locks serialise."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
 from cspace import files, proc
-from cspace.errors import Conflict, CspaceError
-from cspace.files import Owner
-from tests.swapping import swapping
+from cspace.errors import Conflict
 
 KILLED_WRITER = """
 import os, sys
 from pathlib import Path
-from cspace import files, proc
+from cspace import files
 with files.temporary(Path(sys.argv[1]), b"half"):
     os.kill(os.getpid(), 9)
 """
 PUBLISHER = """
 import sys
 from pathlib import Path
-from cspace import files, proc
+from cspace import files
 names = (Path(sys.argv[1]) / f"{number}.md" for number in range(1000))
 for _ in range(int(sys.argv[2])):
     files.publish_first_free(names, sys.argv[3] * 10_000)
@@ -37,7 +33,7 @@ for _ in range(int(sys.argv[2])):
 HOLDER = """
 import sys
 from pathlib import Path
-from cspace import files, proc
+from cspace import files
 with files.lock(Path(sys.argv[1]), timeout=1, holder="mercury"):
     print("held", flush=True)
     sys.stdin.read()
@@ -152,170 +148,6 @@ def test_a_link_in_the_place_of_a_lock_is_refused(tmp_path: Path) -> None:
     ):
         pass
     assert victim.read_text(encoding="utf-8") == "precious"
-
-
-@pytest.mark.parametrize("linked", ["a", "a/b", "a/b/file"])
-def test_no_component_below_the_root_is_followed_as_a_link(tmp_path: Path, linked: str) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "b").mkdir(parents=True)
-    (elsewhere / "b" / "file").write_text("secret", encoding="utf-8")
-    (elsewhere / "file").write_text("secret", encoding="utf-8")
-    root = tmp_path / "root"
-    (root / linked).parent.mkdir(parents=True)
-    target = {"a": elsewhere, "a/b": elsewhere / "b", "a/b/file": elsewhere / "file"}[linked]
-    (root / linked).symlink_to(target)
-    with pytest.raises(OSError, match=r"symbolic|directory"):
-        files.read_beneath(root, PurePosixPath("a/b/file"))
-
-
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "."])
-def test_a_path_that_leaves_the_root_is_refused(tmp_path: Path, path: str) -> None:
-    with pytest.raises(CspaceError, match="not a path below"):
-        files.open_beneath(tmp_path, PurePosixPath(path))
-
-
-def test_a_fifo_is_refused_and_does_not_hang(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(CspaceError, match="not a regular file"):
-        files.read_beneath(tmp_path, PurePosixPath("fifo"))
-
-
-def test_a_pinned_directory_stays_itself_when_its_path_is_swapped(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "trap").mkdir()
-    with files.pinned(tmp_path, PurePosixPath("real")) as pinned:
-        (tmp_path / "real").rename(tmp_path / "moved")
-        (tmp_path / "real").symlink_to(tmp_path / "trap")
-        files.publish(pinned / "file", "x")
-    assert os.listdir(tmp_path / "trap") == []
-    assert os.listdir(tmp_path / "moved") == ["file"]
-
-
-def test_ensure_beneath_names_the_link_that_is_in_the_way(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to("/tmp")
-    with pytest.raises(CspaceError, match="a is not a directory of its own"):
-        files.ensure_beneath(tmp_path, PurePosixPath("a/b"))
-
-
-def test_no_descriptor_stays_open(tmp_path: Path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
-    for _ in range(5):
-        with files.pinned(tmp_path, PurePosixPath("a/b"), create=True) as pinned:
-            files.publish_first_free((pinned / str(n) for n in range(9)), "x")
-        with pytest.raises(OSError, match="No such file"):
-            files.read_beneath(tmp_path, PurePosixPath("a/missing/x"))
-    assert len(os.listdir("/proc/self/fd")) == before
-
-
-SWAPS = 100_000
-OURS = Owner(1000, 1000)
-Act = Callable[[Path, str], object]
-
-
-def make_beneath(root: Path, name: str) -> None:
-    files.ensure_beneath(root, PurePosixPath("a", name, "deeper"), owner=OURS)
-
-
-def make_by_path(root: Path, name: str) -> None:
-    (root / "a" / name / "deeper").mkdir(parents=True)
-
-
-def link_beneath(root: Path, name: str) -> None:
-    files.ensure_link(root, PurePosixPath("a", name), "target", owner=OURS)
-
-
-def link_by_path(root: Path, name: str) -> None:
-    (root / "a" / name).symlink_to("target")
-
-
-def publish_pinned(root: Path, name: str) -> None:
-    with files.pinned(root, PurePosixPath("a")) as pinned:
-        files.publish(pinned / name, "x", owner=OURS)
-
-
-def publish_by_path(root: Path, name: str) -> None:
-    files.publish(root / "a" / name, "x", owner=OURS)
-
-
-def open_beneath(root: Path, name: str) -> None:
-    path = PurePosixPath("a", name)
-    os.close(files.open_beneath(root, path, flags=os.O_WRONLY | os.O_CREAT))
-
-
-def open_by_path(root: Path, name: str) -> None:
-    (root / "a" / name).touch()
-
-
-def attempt(act: Act, root: Path, outside: Path) -> tuple[int, int]:
-    """Act again and again while `a` is swapped for a link to outside.
-
-    Return how many attempts there were, and how many left something outside.
-    """
-    tries = 0
-    with swapping(root / "a", outside, count=SWAPS) as swapper:
-        while swapper.poll() is None:
-            with contextlib.suppress(OSError, CspaceError):
-                act(root, str(tries))
-            tries += 1
-        assert swapper.returncode == 0
-    return tries, len(os.listdir(outside))
-
-
-@pytest.mark.parametrize(
-    ("act", "naive"),
-    [
-        (make_beneath, make_by_path),
-        (link_beneath, link_by_path),
-        (publish_pinned, publish_by_path),
-        (open_beneath, open_by_path),
-    ],
-)
-def test_a_path_component_swapped_for_a_link_hazard_nothing_is_made_outside(
-    tmp_path: Path, act: Act, naive: Act
-) -> None:
-    for number, each in enumerate((naive, act)):
-        root, outside = tmp_path / str(number) / "root", tmp_path / str(number) / "outside"
-        (root / "a").mkdir(parents=True)
-        outside.mkdir()
-        before = outside.stat()
-        tries, landed = attempt(each, root, outside)
-        assert tries > 100
-        if each is naive:
-            assert landed > 0
-        else:
-            after = outside.stat()
-            assert (landed, after.st_uid, after.st_mode) == (0, before.st_uid, before.st_mode)
-            assert after.st_mtime_ns == before.st_mtime_ns
-            assert len(os.listdir(root / "a")) > 0
-
-
-def test_a_path_component_swapped_for_a_link_hazard_nothing_outside_is_read(tmp_path: Path) -> None:
-    root, outside = tmp_path / "root", tmp_path / "outside"
-    for directory, text in ((root / "a", "ours"), (outside, "private")):
-        directory.mkdir(parents=True)
-        (directory / "file").write_text(text, encoding="utf-8")
-    naive, safe = set[bytes](), set[bytes]()
-    with swapping(root / "a", outside, count=SWAPS) as swapper:
-        while swapper.poll() is None:
-            naive.add((root / "a" / "file").read_bytes())
-            with contextlib.suppress(OSError):
-                safe.add(files.read_beneath(root, PurePosixPath("a/file")))
-    assert naive == {b"ours", b"private"}
-    assert safe == {b"ours"}
-
-
-def test_a_sparse_file_of_ten_gigabytes_is_refused_without_being_read(tmp_path: Path) -> None:
-    with (tmp_path / "file").open("wb") as file:
-        file.truncate(10 << 30)
-    tracemalloc.start()
-    try:
-        with pytest.raises(CspaceError, match=f"file: larger than {files.MAX_BYTES} bytes"):
-            files.read_beneath(tmp_path, PurePosixPath("file"))
-        assert tracemalloc.get_traced_memory()[1] < 3 * files.MAX_BYTES
-    finally:
-        tracemalloc.stop()
-    os.truncate(tmp_path / "file", files.MAX_BYTES)
-    assert len(files.read_beneath(tmp_path, PurePosixPath("file"))) == files.MAX_BYTES
 
 
 def test_a_program_that_outlives_the_holder_holds_the_lock_in_its_place(tmp_path: Path) -> None:

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from cspace import git, proc
+from cspace import git, git_objects, proc
 from cspace.errors import CommandFailed, CspaceError
 
 
 def test_a_file_of_a_commit_is_read_up_to_a_limit(repo: Path) -> None:
     size = len(b"# Sample\n")
-    assert git.read_file(repo, "HEAD", "README.md", limit=size) == b"# Sample\n"
+    assert git_objects.read_file(repo, "HEAD", "README.md", limit=size) == b"# Sample\n"
     with pytest.raises(CspaceError, match=rf"README\.md in HEAD has {size} bytes"):
-        git.read_file(repo, "HEAD", "README.md", limit=size - 1)
+        git_objects.read_file(repo, "HEAD", "README.md", limit=size - 1)
     with pytest.raises(CommandFailed, match="missing"):
-        git.read_file(repo, "HEAD", "missing", limit=size)
+        git_objects.read_file(repo, "HEAD", "missing", limit=size)
 
 
 def test_how_remotes_are_pushed_is_read_with_order_and_any_name(repo: Path) -> None:

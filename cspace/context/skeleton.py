@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, files
+from cspace import assets, beneath, files
 from cspace.context.records import HUMAN, ROOT, Kind
 from cspace.errors import CspaceError
 from cspace.files import Owner
@@ -23,12 +23,12 @@ def ensure_skeleton(root: Path, owner: Owner | None = None) -> None:
         OSError: root is missing, or a link or file stands where a directory is needed.
     """
     for kind in Kind:
-        with files.pinned(root, ROOT / kind.plural, create=True, owner=owner):
+        with beneath.pinned(root, ROOT / kind.plural, create=True, owner=owner):
             pass
-    with files.pinned(root, ROOT) as directory:
+    with beneath.pinned(root, ROOT) as directory:
         for name in HUMAN:
             _seed(directory / f"{name}.md", owner)
-    with files.pinned(root, PurePosixPath(".cspace")) as directory:
+    with beneath.pinned(root, PurePosixPath(".cspace")) as directory:
         _ignore(directory, owner)
 
 
@@ -43,7 +43,7 @@ def _ignore(directory: Path, owner: Owner | None) -> None:
     name = PurePosixPath(".gitignore")
     # Bytes: whatever encoding a person used, it stays.
     try:
-        present = files.read_beneath(directory, name)
+        present = beneath.read_file(directory, name)
     except FileNotFoundError:
         present = b""
     except (OSError, CspaceError):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from cspace import files
+from cspace import beneath
 from cspace.context import authored, entryfile
 from cspace.context.records import (
     HUMAN,
@@ -163,7 +163,7 @@ class ContextStore:
             raise UsageError(f"{name!r} is none of {', '.join(HUMAN)}")
         path = PurePosixPath(f"{name}.md")
         try:
-            return files.read_beneath(self.root, ROOT / path).decode("utf-8", "replace")
+            return beneath.read_file(self.root, ROOT / path).decode("utf-8", "replace")
         except FileNotFoundError:
             self.check_root()
             return None

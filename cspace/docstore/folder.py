@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from cspace import files
+from cspace import beneath, files
 from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.files import Owner
 
@@ -153,7 +153,7 @@ class Folder:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableDocument(f"{path}: not a regular file")
-            return files.read_limited(os.dup(descriptor), str(path)), status
+            return beneath.read_limited(os.dup(descriptor), str(path)), status
         except CspaceError as error:
             raise UnreadableDocument(str(error)) from error
         finally:
@@ -169,16 +169,16 @@ class Folder:
         return NotFound(f"{self.path_of(stem)} does not exist", hint=known)
 
     def _check_size(self, content: bytes) -> None:
-        if len(content) > files.MAX_BYTES:
+        if len(content) > beneath.MAX_BYTES:
             raise UsageError(
-                f"the document would have {len(content)} bytes, more than {files.MAX_BYTES}",
+                f"the document would have {len(content)} bytes, more than {beneath.MAX_BYTES}",
                 hint="start a new one, or refer to a file",
             )
 
     @contextlib.contextmanager
     def _opened(self, stem: str = "", *, create: bool = False) -> Iterator[Path]:
         try:
-            with files.pinned(
+            with beneath.pinned(
                 self.root, self.relative, create=create, owner=self.owner
             ) as directory:
                 yield directory

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from cspace import files, git, proc
+from cspace import files, git, git_objects, proc
 from cspace.engine.model import Mount
 from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound
 from cspace.files import Owner
@@ -166,7 +166,7 @@ def _tell(place: Place, exchange: Path, **lines: Collection[str]) -> None:
 def _take(repository: Path, bundle: Path) -> Header:
     header = read_header(bundle)
     with open_pack(bundle, header) as pack:
-        git.index_pack(repository, pack)
+        git_objects.index_pack(repository, pack)
     return header
 
 
@@ -199,14 +199,14 @@ def check_archive(repository: Path, archive: Archive) -> Manifest:
         if found.get(f"{archive.ref}/{name}") != one:
             raise CspaceError(f"archive {archive.ref} lacks its ref {name}")
     wanted = {entry.blob: entry.size for entry in manifest.entries if entry.blob}
-    if wanted != git.object_sizes(repository, wanted):
+    if wanted != git_objects.object_sizes(repository, wanted):
         raise CspaceError(f"archive {archive.ref} lacks the bytes of a file")
     held = set[str]().union(
-        *(git.tree_blobs(repository, one) for one in (archive.commit, *manifest.shared))
+        *(git_objects.tree_blobs(repository, one) for one in (archive.commit, *manifest.shared))
     )
     if wanted.keys() - held:
         raise CspaceError(f"archive {archive.ref} does not keep the bytes of a file alive")
-    git.check_connected(repository, archive.ref, ROOT)
+    git_objects.check_connected(repository, archive.ref, ROOT)
     return manifest
 
 
@@ -221,7 +221,7 @@ def list_archives(repository: Path, name: str | None = None) -> tuple[Archive, .
 def load_manifest(repository: Path, archive: Archive) -> Manifest:
     """Return what an archive holds."""
     name, limit = "manifest.json", MAX_MANIFEST_BYTES
-    return parse_manifest(git.read_file(repository, archive.commit, name, limit=limit))
+    return parse_manifest(git_objects.read_file(repository, archive.commit, name, limit=limit))
 
 
 def remove_archive(repository: Path, archive: Archive) -> None:
@@ -252,7 +252,7 @@ def make_bundle(
     Args:
         known: commits that the workspace has to which it is restored.
     """
-    git.create_bundle(repository, destination, f"{archive.ref}/*", known)
+    git_objects.create_bundle(repository, destination, f"{archive.ref}/*", known)
 
 
 def restore_workspace(

@@ -11,7 +11,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from cspace import git
+from cspace import git, git_objects
 from cspace.errors import CommandFailed, Conflict, CspaceError, expected
 from cspace.instance.archive import Archive
 from cspace.instance.snapshot_git import create_scratch
@@ -82,9 +82,9 @@ def _check_notes(repository: Path, commit: str) -> None:
     Raises:
         CspaceError: with what is wrong.
     """
-    if (kind := git.object_type(repository, commit)) != "commit":
+    if (kind := git_objects.object_type(repository, commit)) != "commit":
         raise CspaceError(f"it is a {kind}, not a commit of notes")
-    for number, entry in enumerate(git.iter_tree(repository, commit, trees=True)):
+    for number, entry in enumerate(git_objects.iter_tree(repository, commit, trees=True)):
         if number >= MOST_NOTES:
             raise CspaceError(f"it holds more than {MOST_NOTES} notes")
         if entry.kind not in ("blob", "tree") or entry.mode not in ("100644", "100755", "040000"):
@@ -102,7 +102,7 @@ def _merge(repository: Path, mine: str, theirs: str) -> str:
     with tempfile.TemporaryDirectory(prefix="cspace-notes-") as temporary:
         directory = Path(temporary)
         scratch = create_scratch(
-            directory / "scratch", [os.fsencode(git.object_directory(repository))],
+            directory / "scratch", [os.fsencode(git_objects.object_directory(repository))],
             object_format=git.object_format(repository),
         )  # fmt: skip
         for name, one in (("mine", mine), ("theirs", theirs)):
@@ -116,5 +116,5 @@ def _merge(repository: Path, mine: str, theirs: str) -> str:
             scratch.run("pack-objects", "--revs", "--thin", "--stdout", "-q", stdin=asked).stdout
         )
         with pack.open("rb") as file:
-            git.index_pack(repository, file)
+            git_objects.index_pack(repository, file)
         return merged

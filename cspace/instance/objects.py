@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cspace import git
+from cspace import git, git_objects
 
 # What is deflated is deflated quickly: up waits. What is in a pack already is taken as it is.
 _PACKING = ("-c", "pack.compression=1", "pack-objects", "--quiet", "--non-empty")
@@ -42,11 +42,11 @@ def list_content(source: Path, heads: Mapping[str, str]) -> Content:
         CommandFailed: an object on the way is missing, and can not be fetched.
     """
     tips = set(heads.values())
-    if git.is_partial(source):
-        git.fetch_missing(source, tips)
-    objects = git.list_objects(source, tips)
+    if git_objects.is_partial(source):
+        git_objects.fetch_missing(source, tips)
+    objects = git_objects.list_objects(source, tips)
     reached = set(objects)
-    tags = [tag for tag in git.list_tags(source) if tag.target in reached]
+    tags = [tag for tag in git_objects.list_tags(source) if tag.target in reached]
     own = {tag.id for tag in tags} - reached
     return Content(
         refs=dict(heads) | {tag.ref: tag.id for tag in tags},
@@ -69,7 +69,7 @@ def copy_objects(source: Path, target: Path, content: Content) -> None:
     # them to another file system.
     git.git(
         target, *_PACKING, *_AS_THEY_ARE, store / "pack" / "pack",
-        stdin=rest.encode("ascii"), env=git.borrowing(source),
+        stdin=rest.encode("ascii"), env=git_objects.borrowing(source),
     )  # fmt: skip
     if content.cuts:
         lines = "".join(f"{one}\n" for one in content.cuts)
@@ -79,10 +79,10 @@ def copy_objects(source: Path, target: Path, content: Content) -> None:
 def _copy_packs(source: Path, directory: Path, wanted: frozenset[str]) -> set[str]:
     """Copy the packs that hold nothing but what is wanted; return what they hold."""
     copied: set[str] = set()
-    for index in git.list_packs(source):
+    for index in git_objects.list_packs(source):
         # `git gc` may take one away meanwhile: its objects are then in another.
         with contextlib.suppress(FileNotFoundError):
-            held = git.packed_objects(source, index)
+            held = git_objects.packed_objects(source, index)
             if wanted.issuperset(held):
                 _copy_read_only((index.with_suffix(".pack"), index), directory)
                 copied.update(held)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from cspace import files
+from cspace import beneath, files
 from cspace.errors import CspaceError
 from cspace.files import Owner
 
@@ -69,7 +69,7 @@ def load_record(path: Path) -> Record:
         CspaceError: it is damaged.
         OSError: it can not be read.
     """
-    raw = files.read_beneath(path.parent, PurePosixPath(path.name))
+    raw = beneath.read_file(path.parent, PurePosixPath(path.name))
     try:
         data = json.loads(raw)
         schema = data.pop("schema")

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cspace import files
+from cspace import beneath, files
 from cspace.errors import UsageError
 from cspace.files import Owner
 
@@ -86,7 +86,7 @@ def update_secrets(directory: Path, secrets: Secrets, owner: Owner) -> None:
 def _opened(directory: Path, owner: Owner) -> Iterator[Path]:
     """Create the directory where it is missing; a link in its place is refused."""
     files.ensure_directory(directory, owner=owner, mode=0o700)
-    with files.pinned(directory.parent, PurePosixPath(directory.name)) as opened:
+    with beneath.pinned(directory.parent, PurePosixPath(directory.name)) as opened:
         yield opened
 
 
@@ -107,7 +107,7 @@ def _from_files(directory: Path) -> set[str]:
     """Return the names that files gave at the last delivery."""
     memory = _memory(directory)
     try:
-        text = files.read_beneath(memory.parent, PurePosixPath(memory.name)).decode("ascii")
+        text = beneath.read_file(memory.parent, PurePosixPath(memory.name)).decode("ascii")
     except FileNotFoundError:
         return set()
     return {name for name in text.splitlines() if _NAME.fullmatch(name)}

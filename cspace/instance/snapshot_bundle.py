@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from cspace import files
+from cspace import beneath
 from cspace.errors import CspaceError
 
 # A repository with a hundred thousand refs has a header of ten megabytes.
@@ -74,4 +74,4 @@ def open_pack(bundle: Path, header: Header) -> Iterator[IO[bytes]]:
 
 def _open(bundle: Path) -> IO[bytes]:
     # A container wrote it, beside whatever an agent's code in there made of its directory.
-    return os.fdopen(files.open_beneath(bundle.parent, PurePosixPath(bundle.name)), "rb")
+    return os.fdopen(beneath.open_file(bundle.parent, PurePosixPath(bundle.name)), "rb")

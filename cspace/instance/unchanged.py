@@ -7,7 +7,7 @@ import stat
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
 
-from cspace import files
+from cspace import beneath
 from cspace.errors import Conflict
 from cspace.instance.snapshot_manifest import Entry, Kind, Manifest, show
 
@@ -29,7 +29,7 @@ def check_unchanged(workspace: Path, manifest: Manifest) -> None:
             below[os.path.dirname(entry.path)].append(entry)  # noqa: PTH120  names are bytes
     for directory, entries in below.items():
         try:
-            opened = files.open_directory(workspace, PurePosixPath(os.fsdecode(directory)))
+            opened = beneath.open_directory(workspace, PurePosixPath(os.fsdecode(directory)))
         except OSError:
             raise _changed(directory) from None
         try:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, files, git, trees
+from cspace import assets, beneath, files, git, git_objects, trees
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
 from cspace.instance.objects import copy_objects, list_content
@@ -120,7 +120,7 @@ def _fill(project: Project, start: Start, target: Path, owner: Owner) -> Clone:
     try:
         clone = _clone(project, start, target)
         _copy_included(project.worktree, target)
-        files.ensure_link(target, PurePosixPath(CONTEXT), INSIDE.context_store)
+        beneath.ensure_link(target, PurePosixPath(CONTEXT), INSIDE.context_store)
         _give_tree(target, owner)
     except (CommandFailed, OSError) as error:
         raise CommandFailed(f"the workspace can not be made: {error}") from error
@@ -148,7 +148,7 @@ def _init(source: Path, target: Path, *words: str) -> None:
 def _tracking_refs(source: Path, named: str) -> dict[str, str]:
     """Return the remote-tracking refs, each named anew; one whose object has gone is left out."""
     refs = git.list_refs(source, _TRACKING)
-    present = git.object_sizes(source, set(refs.values()))
+    present = git_objects.object_sizes(source, set(refs.values()))
     return {
         named + name.removeprefix(f"{_TRACKING}/"): one
         for name, one in refs.items()
@@ -221,13 +221,13 @@ def _copy_included(source: Path, target: Path) -> None:
         if relative.is_relative_to(CONTEXT) or relative.is_relative_to(MEMORY):
             continue  # mounted, not copied
         try:
-            descriptor = files.open_beneath(source, relative)
+            descriptor = beneath.open_file(source, relative)
         except (OSError, CspaceError):
             continue
         copy = target / relative
         with os.fdopen(descriptor, "rb") as original:
             try:
-                files.ensure_beneath(target, relative.parent)
+                beneath.ensure_directory(target, relative.parent)
                 written = copy.open("xb")
             except (FileExistsError, CspaceError):
                 continue  # the commit has something of its own there
@@ -245,7 +245,7 @@ def set_aside_copies(workspace: Path) -> None:
     for shared in (CONTEXT, MEMORY):
         # Where `.cspace` itself is no directory there is nothing below it to lose.
         with contextlib.suppress(NotADirectoryError):
-            files.set_aside(workspace, PurePosixPath(shared))
+            beneath.set_aside(workspace, PurePosixPath(shared))
 
 
 def _give_tree(root: Path, owner: Owner) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from cspace import git
+from cspace import git, git_objects
 from cspace.git import Staged
 from cspace.instance.archive import load_manifest
 from cspace.instance.snapshot_manifest import (
@@ -126,7 +126,7 @@ def describe_archive(repository: Path, reference: str) -> Contents:
         refs=tuple(_ref(name, one) for name, one in manifest.refs if not _OURS.fullmatch(name)),
         stashes=_stashes(repository, manifest),
         worktrees=tuple(
-            git.read_blob(repository, entry.blob).strip().removesuffix(b"/.git")
+            git_objects.read_blob(repository, entry.blob).strip().removesuffix(b"/.git")
             for entry in manifest.entries
             if _LINKED.fullmatch(entry.path) and entry.blob
         ),
@@ -145,7 +145,7 @@ def _ref(name: str, one: str) -> Ref:
 
 def _stashes(repository: Path, manifest: Manifest) -> tuple[bytes, ...]:
     log = next((entry for entry in manifest.entries if entry.path == _STASHES), None)
-    lines = git.read_blob(repository, log.blob).splitlines() if log and log.blob else []
+    lines = git_objects.read_blob(repository, log.blob).splitlines() if log and log.blob else []
     return tuple(line.partition(b"\t")[2] for line in reversed(lines))
 
 
@@ -220,7 +220,7 @@ def _read_head(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
     commit = refs.get(f"0/refs/heads/{branch}" if branch else "0/HEAD")
     if commit is None:
         return {}
-    tree = git.iter_tree(repository, commit)
+    tree = git_objects.iter_tree(repository, commit)
     return {entry.path: Staged(entry.mode, entry.id, hidden=False) for entry in tree}
 
 
@@ -229,6 +229,6 @@ def _read_index(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
     if entry is None or not entry.blob:
         return {}
     with tempfile.NamedTemporaryFile(prefix="cspace-index-") as file:
-        file.write(git.read_blob(repository, entry.blob))
+        file.write(git_objects.read_blob(repository, entry.blob))
         file.flush()
         return git.list_index(repository, Path(file.name))

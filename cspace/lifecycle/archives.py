@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from cspace import git
+from cspace import git, git_objects
 from cspace.errors import CommandFailed, CspaceError, NotFound, UsageError
 from cspace.instance.archive import (
     ROOT,
@@ -160,14 +160,14 @@ def find_branch(repository: Path, manifest: Manifest) -> str | None:
     head = next((entry for entry in manifest.entries if entry.path == _HEAD), None)
     if head is None or not head.blob:
         return None
-    said = git.read_blob(repository, head.blob).decode("utf-8", "replace").strip()
+    said = git_objects.read_blob(repository, head.blob).decode("utf-8", "replace").strip()
     return said.removeprefix("ref: refs/heads/") if said.startswith("ref: refs/heads/") else None
 
 
 def count_own_commits(repository: Path, manifest: Manifest) -> int:
     """Count the commits on branches and heads of an archive that only archives reach."""
     tips = {one for name, one in manifest.refs if name.endswith("/HEAD") or "/refs/heads/" in name}
-    return git.count_commits(repository, tips, ROOT) if tips else 0
+    return git_objects.count_commits(repository, tips, ROOT) if tips else 0
 
 
 def parse_age(text: str) -> timedelta:
@@ -245,7 +245,7 @@ def _size(repository: Path, archives: Iterable[Archive]) -> int | None:
     tips = {one for name, one in refs.items() if name.startswith(prefixes)}
     others = {one for name, one in refs.items() if not name.startswith(prefixes)}
     try:
-        return git.size_on_disk(repository, tips, others)
+        return git_objects.size_on_disk(repository, tips, others)
     except CommandFailed:
         # A damaged archive can be removed all the same.
         return None

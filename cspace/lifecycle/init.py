@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from cspace import files
+from cspace import beneath, files
 from cspace.context.skeleton import ensure_skeleton
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report, ignore
@@ -62,11 +62,14 @@ def seed(root: Path, owner: Owner) -> None:
     Raises:
         CspaceError: a link or a file is in the way.
     """
-    files.ensure_beneath(root, PurePosixPath(MEMORY), owner=owner)
-    with files.pinned(root, PurePosixPath(MEMORY)) as memory, contextlib.suppress(FileExistsError):
+    beneath.ensure_directory(root, PurePosixPath(MEMORY), owner=owner)
+    with (
+        beneath.pinned(root, PurePosixPath(MEMORY)) as memory,
+        contextlib.suppress(FileExistsError),
+    ):
         files.publish(memory / "MEMORY.md", b"", owner=owner)
     for kind in CONTEXT_KINDS:
-        files.ensure_beneath(root, PurePosixPath(CONTEXT, kind), owner=owner)
+        beneath.ensure_directory(root, PurePosixPath(CONTEXT, kind), owner=owner)
     try:
         ensure_skeleton(root, owner)
     except OSError as error:
@@ -98,7 +101,7 @@ def _read(path: Path) -> str:
     A link could lead to any file of the user, whose content would come to lie in the repository.
     """
     try:
-        return files.read_beneath(path.parent, PurePosixPath(path.name)).decode("utf-8")
+        return beneath.read_file(path.parent, PurePosixPath(path.name)).decode("utf-8")
     except FileNotFoundError:
         return ""
     except OSError as error:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from shlex import quote
 
-from cspace import files, git, proc
+from cspace import files, git, git_objects, proc
 from cspace.engine.model import AT_REST, Engine
 from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State
@@ -262,7 +262,7 @@ def _size_of_archives(root: Path) -> int | None:
     ours = {one for name, one in refs.items() if name.startswith(f"{ROOT}/")}
     others = {one for name, one in refs.items() if not name.startswith(f"{ROOT}/")}
     try:
-        return git.size_on_disk(root, ours, others)
+        return git_objects.size_on_disk(root, ours, others)
     except CommandFailed:
         return None
 

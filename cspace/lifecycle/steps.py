@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, files, trees
+from cspace import assets, beneath, files, trees
 from cspace.engine.model import Build, Composition, Mount, State
 from cspace.errors import CommandFailed, CspaceError
 from cspace.files import Owner
@@ -207,10 +207,10 @@ def ensure_mounts(host: Host, name: str) -> None:
     for path in (root / MEMORY, *(root / CONTEXT / kind for kind in CONTEXT_KINDS)):
         _check_writable(path, owner)
     workspace.set_aside_copies(paths.workspace)
-    files.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
+    beneath.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
     memory = PurePosixPath(paths.claude.name, "projects/-workspace/memory")
-    files.ensure_beneath(paths.state, memory, owner=owner)
+    beneath.ensure_directory(paths.state, memory, owner=owner)
     deliver_secrets(paths.secrets, host.secrets, owner)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
-from cspace import files
+from cspace import beneath
 from cspace.paths import CONTEXT, MEMORY
 
 SHARED = (PurePosixPath(CONTEXT), PurePosixPath(MEMORY))
@@ -76,7 +76,7 @@ def iter_foreign(root: Path, *, unlock: bool = False) -> Iterator[Foreign]:
     """
     for path in SHARED:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            parent = files.open_directory(root, path.parent)
+            parent = beneath.open_directory(root, path.parent)
             try:
                 yield from _below(parent, path, 0, unlock=unlock)
             finally:

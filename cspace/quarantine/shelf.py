@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from cspace import files, trees
+from cspace import beneath, files, trees
 from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import Event, Report, State
 from cspace.files import Owner
@@ -116,7 +116,7 @@ def restore(root: Path, id_: str, to: Path | None = None) -> Path:
     base, relative = (root, _origin(thing)) if to is None else (to.parent, PurePosixPath(to.name))
     target = base / relative
     try:
-        parent = files.open_directory(base, relative.parent)
+        parent = beneath.open_directory(base, relative.parent)
     except OSError as error:
         raise NotFound(
             f"{str(target.parent)!r} is not a directory of its own: {error.strerror}",
@@ -173,7 +173,7 @@ def _origin(thing: Quarantined) -> PurePosixPath:
 
 @contextlib.contextmanager
 def _shelf(root: Path, id_: str = "") -> Iterator[int]:
-    descriptor = files.open_directory(root, PLACE / id_)
+    descriptor = beneath.open_directory(root, PLACE / id_)
     try:
         yield descriptor
     finally:
@@ -187,8 +187,8 @@ def _locked_shelf(root: Path, owner: Owner) -> Iterator[int]:
     Raises:
         CspaceError: something else stands in its place, or somebody holds it.
     """
-    files.ensure_beneath(root, PLACE, owner=owner)
-    with files.pinned(root, PLACE) as place:
+    beneath.ensure_directory(root, PLACE, owner=owner)
+    with beneath.pinned(root, PLACE) as place:
         with contextlib.suppress(FileExistsError):
             # Not in `.cspace/.gitignore`: it must hold from the first moment, in any project.
             files.publish(place / ".gitignore", "*\n", owner=owner)
@@ -251,7 +251,7 @@ def _save(place: int, thing: Quarantined, owner: Owner) -> None:
 def _load(shelf: int, id_: str) -> Quarantined:
     """Read a record. A repository can bring a forged one, so it may only name our directories."""
     with contextlib.suppress(OSError, CspaceError, *_MALFORMED):
-        raw = files.read_beneath(Path(f"/proc/self/fd/{shelf}"), PurePosixPath(id_, RECORD))
+        raw = beneath.read_file(Path(f"/proc/self/fd/{shelf}"), PurePosixPath(id_, RECORD))
         data = json.loads(raw)
         path = PurePosixPath(data["path"])
         if ".." not in path.parts and any(one in path.parents for one in SHARED):

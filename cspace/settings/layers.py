@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from cspace import files
+from cspace import beneath
 from cspace.errors import CspaceError, UsageError
 from cspace.settings.model import Settings, iter_keys
 from cspace.settings.problems import translate, unknown_key
@@ -64,7 +64,7 @@ def read_project_files(root: Path) -> Iterator[Layer]:
 def _read_project_file(root: Path, name: str) -> Iterator[Layer]:
     path = root / name
     try:
-        descriptor = files.open_beneath(root, PurePosixPath(name))
+        descriptor = beneath.open_file(root, PurePosixPath(name))
     except FileNotFoundError:
         return
     except OSError as error:

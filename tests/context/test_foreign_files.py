@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cspace.beneath import MAX_BYTES
 from cspace.context import listing
 from cspace.context.digest import read_context
 from cspace.context.listing import MAX_TOTAL_BYTES, Wanted
@@ -13,7 +14,6 @@ from cspace.context.records import Entry, Kind
 from cspace.context.search import search_context
 from cspace.context.store import ContextStore
 from cspace.errors import CspaceError
-from cspace.files import MAX_BYTES
 
 FOREIGN = {
     "older-tool": (

@@ -8,9 +8,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from cspace.beneath import MAX_BYTES
 from cspace.docstore.folder import Folder, UnreadableDocument
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
-from cspace.files import MAX_BYTES, lock
+from cspace.files import lock
 
 
 @pytest.fixture

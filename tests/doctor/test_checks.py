@@ -41,7 +41,7 @@ def test_of_a_project_in_order_nothing_is_named(patient: Patient) -> None:
     [
         ("{", "is damaged", "cspace down mercury"),
         (None, "is missing", "cspace down mercury"),
-        ('{"schema": 99}', "schema 99", "use the newer cspace that wrote it"),
+        ('{"schema": 99}', "schema 99", "use the newer cspace that wrote it; to"),
     ],
 )
 def test_a_record_that_can_not_be_read_is_named(
@@ -51,7 +51,7 @@ def test_a_record_that_can_not_be_read_is_named(
     (found,) = checks.check_instances(patient)
     assert "mercury" in found.problem
     assert said in found.problem
-    assert found.repair == repair
+    assert found.repair.startswith(repair)
 
 
 def test_what_would_be_moved_aside_is_named_and_stays(patient: Patient) -> None:
