@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -20,6 +21,8 @@ from cspace import proc
 CHECKOUT = Path(__file__).resolve().parent.parent
 OUTSIDE = dict(os.environ)  # as it was before any test was sealed
 ENGINE_TIMEOUT = 20.0
+# A shell that starts us in the background has ^C ignored, by all that we start too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a test may not inherit, because it changes what git, Compose, Claude or cspace do.
 _SCRUBBED = ("ANTHROPIC_", "CLAUDE_", "COMPOSE_", "CSPACE_", "GIT_", "SUDO_", "XDG_")

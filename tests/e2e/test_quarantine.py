@@ -119,7 +119,7 @@ def test_a_log_does_not_move_the_cursor(person: Person) -> None:
     assert following.stdout is not None
     assert following.stdout.readline() == "one\ttwo\\x1b[2J\ufffd\\rthree\n".encode()
     following.send_signal(signal.SIGINT)
-    following.communicate()
+    following.communicate(timeout=60)
 
 
 def test_down_moves_what_is_there_and_says_so(person: Person) -> None:
