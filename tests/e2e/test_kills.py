@@ -149,7 +149,7 @@ def test_kill_9_at_each_step_hazard_the_next_call_goes_on_and_nothing_is_lost(
         (settle_down if number % 2 else settle)(person, *ids)
 
 
-def test_a_build_that_was_killed_is_begun_again_and_leaves_nothing(
+def test_an_interrupted_create_hazard_a_killed_build_is_begun_again_and_leaves_nothing(
     person: Person, killer: Killer
 ) -> None:
     base = f"cspace-test-base:{uuid.uuid4().hex[:12]}"

@@ -84,7 +84,7 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(person: Person) -> None:
     assert person.leftovers() == []
 
 
-def test_up_answers_with_one_document_and_its_phases_with_times_on_stderr(
+def test_a_slow_start_hazard_up_says_its_phases_with_times_beside_its_one_document(
     started: tuple[Person, Answer],
 ) -> None:
     person, answer = started
@@ -120,7 +120,7 @@ def test_it_is_connected_once_after_stop_and_start(team: Person) -> None:
     assert_connected_once(team)
 
 
-def test_up_of_what_runs_reuses_it_and_says_so(team: Person) -> None:
+def test_a_reused_instance_is_reset_hazard_up_keeps_its_work_and_says_so(team: Person) -> None:
     team.inside("mercury", "touch", "/tmp/still-the-same")
     assert "mercury was running and is reused" in team.cspace("up", "mercury").out
     (ready,) = team.cspace("up", "mercury", "--json").json["instances"]

@@ -59,7 +59,7 @@ def check_processes(person: Person, owner: int) -> None:
 
 
 @pytest.mark.parametrize("uid", [1000, 1001, 70000])
-def test_what_the_agent_writes_is_the_users_and_no_process_is_roots(
+def test_files_of_root_hazard_what_the_agent_writes_is_the_users_and_no_process_is_roots(
     become: Callable[[int], Person], uid: int
 ) -> None:
     person = become(uid)
@@ -67,7 +67,7 @@ def test_what_the_agent_writes_is_the_users_and_no_process_is_roots(
     check_processes(person, uid)
 
 
-def test_under_root_it_is_the_containers_user_and_roots_own_files_stay_roots(
+def test_recursive_chown_hazard_under_root_only_what_is_new_is_the_containers_users(
     person: Person,
 ) -> None:
     if os.geteuid() != 0:

@@ -74,7 +74,7 @@ def test_the_two_mounts_of_the_formats_are_there_and_never_made_by_docker() -> N
     assert all(each["bind"] == {"create_host_path": False} for each in volumes.values())
 
 
-def test_fixed_container_names_and_host_ports_do_not_occur() -> None:
+def test_fixed_container_names_and_host_ports_hazard_neither_occurs() -> None:
     service = rendered(spec())
     assert "container_name" not in service
     assert service["ports"] == [{"target": 3000, "host_ip": "127.0.0.1", "protocol": "tcp"}]
