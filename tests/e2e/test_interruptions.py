@@ -8,14 +8,9 @@ import signal
 import pytest
 
 from tests.e2e.kills import until
-from tests.e2e.person import Person, docker
+from tests.e2e.person import Person, labelled
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
-
-
-def containers(person: Person) -> list[str]:
-    words = ("--all", "--quiet", f"--filter=label=dev.cspace.project={person.id}")
-    return docker("ps", *words).split()
 
 
 def test_concurrent_up_hazard_two_at_once_end_in_one_healthy_instance_and_one_network(
@@ -27,7 +22,7 @@ def test_concurrent_up_hazard_two_at_once_end_in_one_healthy_instance_and_one_ne
     said = b"".join(out for out, _ in answers)
     assert said.count(b'"reused": true') == 1
     assert said.count(b'"reused": false') == 1
-    assert len(containers(person)) == 1
+    assert [thing.split()[0] for thing in labelled(person.id)] == ["container", "network"]
     (row,) = person.cspace("list", "--json").json["instances"]
     assert row["status"] == "running"
 
