@@ -28,7 +28,7 @@ DECISION = {
 }
 READY = {
     *("name", "status", "reused", "container", "image", "branch", "workspace", "ports"),
-    *("notices", "seconds"),
+    *("notices", "quarantined", "seconds"),
 }
 STATUS = {
     *("name", "status", "branch", "base", "created", "workspace", "container", "image", "version"),
