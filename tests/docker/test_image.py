@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cspace import assets, proc
-from cspace.instance import image
+from cspace.instance import image, labels
 from cspace.owner import find_owner
 
 pytestmark = pytest.mark.docker
@@ -80,6 +80,8 @@ def tag(tmp_path_factory: pytest.TempPathFactory, engine_answer: object) -> str:
     image.write_context(planned, context)
     arguments = {**planned.arguments, **image.proxy_arguments(os.environ)}
     options = [f"--build-arg={key}={value}" for key, value in arguments.items()]
+    # Whoever comes next finds this image: it must be what cspace makes, with its label.
+    options.append(f"--label={labels.VERSION}={image.version()}")
     proc.run("docker", "build", "--quiet", "--tag", planned.tag, *options, context)
     return planned.tag
 
