@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,8 +44,12 @@ def swapping(place: Path, target: Path, *, count: int = -1) -> Iterator[subproce
         finally:
             process.kill()
             process.wait()
-            if place.is_symlink():
-                place.unlink()
+            if link.is_dir() and not link.is_symlink():
+                # A link that was swept away meanwhile may have been followed by a directory.
+                if place.is_symlink():
+                    place.unlink()
+                elif place.exists():
+                    shutil.rmtree(place)
                 link.rename(place)
             else:
                 link.unlink(missing_ok=True)

@@ -62,7 +62,7 @@ def test_outside_of_a_repository_is_exit_2_with_a_hint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["list"], ["up", "mercury"], ["down", "mercury"], ["status"]])
-def test_docker_down_is_not_read_as_nothing_to_do(
+def test_docker_down_hazard_it_is_not_read_as_nothing_to_do(
     repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")

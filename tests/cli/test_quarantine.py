@@ -105,7 +105,9 @@ def test_restoring_says_that_it_will_be_moved_again(moved: tuple[Path, str]) -> 
 
 def test_restoring_elsewhere_is_relative_to_where_one_stands(moved: tuple[Path, str]) -> None:
     repo, id_ = moved
-    answer = cspace("quarantine", "restore", id_, "--to", "../looked-at", "--json", cwd=repo)
+    below = repo / "src"
+    below.mkdir()
+    answer = cspace("quarantine", "restore", id_, "--to", "../../looked-at", "--json", cwd=below)
     assert Path(json.loads(answer.stdout)["path"]).resolve() == Path("/etc")
     assert (repo.parent / "looked-at").is_symlink()
     assert answer.stderr == ""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cspace import assets, proc
-from cspace.instance import image
+from cspace.instance import image, labels
 from cspace.owner import find_owner
 
 pytestmark = pytest.mark.docker
@@ -80,6 +80,8 @@ def tag(tmp_path_factory: pytest.TempPathFactory, engine_answer: object) -> str:
     image.write_context(planned, context)
     arguments = {**planned.arguments, **image.proxy_arguments(os.environ)}
     options = [f"--build-arg={key}={value}" for key, value in arguments.items()]
+    # Whoever comes next finds this image: it must be what cspace makes, with its label.
+    options.append(f"--label={labels.VERSION}={image.version()}")
     proc.run("docker", "build", "--quiet", "--tag", planned.tag, *options, context)
     return planned.tag
 
@@ -175,7 +177,7 @@ def test_a_start_writes_the_very_registration_that_claude_mcp_add_writes(
 
 
 @pytest.mark.parametrize("flags", [(), ("--dangerously-skip-permissions",)])
-def test_first_run_prompts_do_not_hang_a_start(new: New, flags: tuple[str, ...]) -> None:
+def test_first_run_prompts_hazard_none_hangs_a_start(new: New, flags: tuple[str, ...]) -> None:
     box = new(mcp=SERVER, secrets={"anthropic_api_key": "sk-test"})
     assert box.wait()
     shown = read_terminal(["docker", "exec", "-it", "-e", "TERM=xterm", box.name, "claude", *flags])
@@ -217,7 +219,7 @@ def test_a_persons_settings_stay_and_our_login_goes_with_its_secret(new: New) ->
     assert "apiKeyHelper" not in kept
 
 
-def test_a_torn_claude_json_is_moved_aside_and_the_start_goes_on(new: New) -> None:
+def test_a_torn_claude_json_hazard_it_is_moved_aside_and_the_start_goes_on(new: New) -> None:
     box = new()
     assert box.wait()
     box.write(box.claude / ".claude.json", '{"projects": {"/work')
@@ -249,7 +251,9 @@ def test_git_gets_the_token_for_github_and_for_nobody_else(new: New) -> None:
     assert "password" not in ask("github.com.example.org")
 
 
-def test_dubious_ownership_is_settled_for_the_workspace_and_nothing_else(new: New) -> None:
+def test_dubious_ownership_hazard_it_is_settled_for_the_workspace_and_nothing_else(
+    new: New,
+) -> None:
     box = new("CSPACE_GIT_NAME=A 'B'", "CSPACE_GIT_EMAIL=a@example.com")
     assert box.wait()
     assert box.start()
@@ -280,7 +284,7 @@ def test_nothing_in_an_instance_is_root_or_can_become_it(new: New) -> None:
 
 
 @pytest.mark.parametrize(("uid", "gid"), [(1000, 1000), (70000, 70000), (33, 33), (501, 20)])
-def test_a_squatting_user_of_the_image_is_moved_with_its_files(
+def test_a_uid_that_the_image_uses_hazard_its_user_is_moved_with_its_files(
     uid: int, gid: int, tag: str
 ) -> None:
     script = (
@@ -294,7 +298,7 @@ def test_a_squatting_user_of_the_image_is_moved_with_its_files(
 
 
 @pytest.mark.parametrize(("uid", "gid"), [("0", "0"), ("-1", "1"), ("dev", "1")])
-def test_the_containers_user_is_never_root(uid: str, gid: str) -> None:
+def test_uid_0_hazard_the_containers_user_is_never_root(uid: str, gid: str) -> None:
     mount = f"{assets.directory('scripts')}:/scripts:ro"
     words = ("docker", "run", "--rm", "--network", "none", "--volume", mount, BASE)
     refused = proc.run(*words, "bash", "/scripts/create-user.sh", uid, gid, ok=(1,))

@@ -56,7 +56,9 @@ def test_a_workspace_deleted_under_a_running_instance_is_made_anew(
     assert "seen" in inside(mercury, "ls", "/workspace")
 
 
-def test_a_record_deleted_by_hand_costs_no_work(host: Host, mercury: Ready) -> None:
+def test_ownership_only_in_memory_hazard_a_record_deleted_by_hand_costs_no_work(
+    host: Host, mercury: Ready
+) -> None:
     host.paths(NAME).record.unlink()
     (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
     with pytest.raises(CspaceError, match="missing") as refused:
@@ -73,7 +75,7 @@ def test_a_paused_instance_is_stopped_and_started(host: Host, mercury: Ready) ->
     assert start(host, NAME).status is Status.RUNNING
 
 
-def test_a_container_run_by_hand_is_stopped_too_and_hinders_no_start(
+def test_no_stop_for_it_hazard_a_container_run_by_hand_is_stopped_too_and_hinders_no_start(
     host: Host, mercury: Ready
 ) -> None:
     composition = f"cspace-{host.project.id}-{NAME}"

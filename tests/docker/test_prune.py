@@ -140,7 +140,7 @@ def test_what_is_discarded_has_to_be_an_instance(machine: Machine, what: str) ->
         discard(machine, what)
 
 
-def test_containers_without_a_directory_go_but_nobody_elses(
+def test_orphans_after_a_crash_hazard_containers_without_a_directory_go_but_nobody_elses(
     host: Host, machine: Machine, paths: InstancePaths
 ) -> None:
     name = f"cspace-test-{host.project.id}"

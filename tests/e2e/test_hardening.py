@@ -77,7 +77,9 @@ def person(new: NewPerson) -> Iterator[Person]:
         yield ours
 
 
-def test_no_process_has_a_capability_or_may_gain_one_and_none_is_roots(person: Person) -> None:
+def test_sudo_and_net_admin_hazard_no_process_has_a_capability_or_may_gain_one(
+    person: Person,
+) -> None:
     status = person.inside("mercury", "sh", "-c", PROCESSES)
     values: dict[str, set[str]] = {}
     for line in status.splitlines():
@@ -111,7 +113,7 @@ def test_an_instance_is_not_let_near_the_host(person: Person) -> None:
     assert sockets == ""
 
 
-def test_only_the_documented_directories_of_the_host_are_mounted_and_writable(
+def test_the_docker_socket_hazard_only_documented_directories_are_mounted_and_writable(
     person: Person,
 ) -> None:
     (found,) = json.loads(docker("inspect", person.container("mercury")))

@@ -100,7 +100,9 @@ cat {RECORD} >&2; git reset --quiet --hard $start
 
 
 @pytest.mark.parametrize("script", OPERATIONS.values(), ids=OPERATIONS)
-def test_git_in_an_instance_leaves_what_is_shared_alone(person: Person, script: str) -> None:
+def test_git_rewrites_the_shared_context_hazard_in_an_instance_it_leaves_it_alone(
+    person: Person, script: str
+) -> None:
     assert shared(person.repo) == SHARED
     said = person.cspace("exec", "mercury", "--", "bash", "-euc",
                          f"start=$(git rev-parse HEAD); {script}\n{LOOK}")  # fmt: skip
@@ -109,7 +111,9 @@ def test_git_in_an_instance_leaves_what_is_shared_alone(person: Person, script: 
     assert said.err.endswith("live\n")
 
 
-def test_clean_takes_the_link_and_nothing_that_is_shared(person: Person) -> None:
+def test_git_clean_deletes_the_shared_context_hazard_it_takes_the_link_alone(
+    person: Person,
+) -> None:
     person.inside("mercury", "git", "clean", "-ffdxq")
     assert shared(person.repo) == SHARED
     person.cspace("stop", "mercury")
@@ -155,7 +159,9 @@ def test_what_was_written_in_place_of_what_is_shared_is_archived(person: Person)
     person.cspace("down", "--discard=venus")
 
 
-def test_no_inode_of_the_hosts_repository_is_writable_from_inside(person: Person) -> None:
+def test_a_hard_linked_clone_hazard_no_inode_of_the_host_is_writable_from_inside(
+    person: Person,
+) -> None:
     ours = inodes(person.repo / ".git")
     linked = person.repo.parent / "linked"
     person.git("clone", "--quiet", "--local", person.repo, linked)

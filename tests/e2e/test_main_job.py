@@ -28,7 +28,7 @@ DECISION = {
 }
 READY = {
     *("name", "status", "reused", "container", "image", "branch", "workspace", "ports"),
-    *("notices", "seconds"),
+    *("notices", "quarantined", "seconds"),
 }
 STATUS = {
     *("name", "status", "branch", "base", "created", "workspace", "container", "image", "version"),
@@ -84,7 +84,7 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(person: Person) -> None:
     assert person.leftovers() == []
 
 
-def test_up_answers_with_one_document_and_its_phases_with_times_on_stderr(
+def test_a_slow_start_hazard_up_says_its_phases_with_times_beside_its_one_document(
     started: tuple[Person, Answer],
 ) -> None:
     person, answer = started
@@ -120,12 +120,20 @@ def test_it_is_connected_once_after_stop_and_start(team: Person) -> None:
     assert_connected_once(team)
 
 
-def test_up_of_what_runs_reuses_it_and_says_so(team: Person) -> None:
-    team.inside("mercury", "touch", "/tmp/still-the-same")
+def test_a_reused_instance_is_reset_hazard_up_keeps_its_work_and_says_so(team: Person) -> None:
+    loose = (
+        "touch /tmp/still-the-same; echo loose >>README.md; git add README.md; echo x >>README.md"
+    )
+    team.inside("mercury", "sh", "-c", loose)
+    changed = team.inside("mercury", "git", "diff", "HEAD")
+    assert "+loose\n+x\n" in changed
     assert "mercury was running and is reused" in team.cspace("up", "mercury").out
     (ready,) = team.cspace("up", "mercury", "--json").json["instances"]
     assert ready["reused"] is True
     team.inside("mercury", "test", "-e", "/tmp/still-the-same")
+    assert team.inside("mercury", "git", "status", "--porcelain") == "MM README.md\n"
+    assert team.inside("mercury", "git", "diff", "HEAD") == changed
+    team.inside("mercury", "git", "reset", "--quiet", "--hard")
 
 
 def test_the_clone_holds_the_project_and_shares_no_inode_with_it(team: Person) -> None:
@@ -157,6 +165,19 @@ def test_a_decision_logged_in_mercury_is_a_file_on_the_host_and_readable_from_ve
     listed = call(team, "venus", "list_entries", {"kind": "decisions"})
     assert [each["slug"] for each in listed["entries"]] == [path.stem]
     assert team.inside("mercury", "git", "status", "--porcelain") == ""
+
+
+def test_a_shared_claude_json_hazard_each_instance_has_a_directory_of_its_own(team: Person) -> None:
+    place = "/home/dev/.claude"
+    sources = []
+    for name in ("mercury", "venus"):
+        (found,) = json.loads(docker("inspect", team.container(name)))
+        mounts = {mount["Destination"]: Path(mount["Source"]) for mount in found["Mounts"]}
+        assert [target for target, source in mounts.items() if not source.is_dir()] == []
+        assert (mounts[place] / ".claude.json").is_file()
+        assert team.inside(name, "printenv", "CLAUDE_CONFIG_DIR") == f"{place}\n"
+        sources.append(mounts[place])
+    assert sources[0] != sources[1]
 
 
 def test_a_turn_of_claude_code_logs_a_decision(team: Person) -> None:

@@ -44,7 +44,7 @@ def shallow(person: Person) -> Person:
 
 
 @pytest.mark.parametrize("make", [linked_worktree, submodule, detached, shallow])
-def test_an_instance_is_made_of_it_and_its_work_archived_and_restored(
+def test_a_worktree_or_submodule_breaks_git_inside_hazard_work_is_made_archived_and_restored(
     person: Person, make: Callable[[Person], Person]
 ) -> None:
     odd = make(person)

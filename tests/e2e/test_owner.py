@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable
@@ -48,6 +49,16 @@ def check_owner(person: Person, owner: int) -> None:
     assert set(new.values()) == {(owner, owner)}
 
 
+def check_mounts(person: Person, owner: int) -> None:
+    """Every directory that is mounted, and each above it in the home, is the user's inside too."""
+    (found,) = json.loads(docker("inspect", person.container("mercury")))
+    targets = [mount["Destination"] for mount in found["Mounts"]]
+    assert "/home/dev/.claude/projects/-workspace/memory" in targets
+    above = ("/home/dev/.claude/projects", "/home/dev/.claude/projects/-workspace")
+    said = person.inside("mercury", "stat", "-L", "--format=%u:%g", *targets, *above)
+    assert set(said.split()) == {f"{owner}:{owner}"}
+
+
 def check_processes(person: Person, owner: int) -> None:
     """No process of the container is root's, as the host counts."""
     said = docker("top", person.container("mercury"), "-eo", "uid,pid,args").splitlines()[1:]
@@ -59,15 +70,16 @@ def check_processes(person: Person, owner: int) -> None:
 
 
 @pytest.mark.parametrize("uid", [1000, 1001, 70000])
-def test_what_the_agent_writes_is_the_users_and_no_process_is_roots(
+def test_files_and_mounts_of_root_hazard_all_is_the_users_and_no_process_is_roots(
     become: Callable[[int], Person], uid: int
 ) -> None:
     person = become(uid)
     check_owner(person, uid)
+    check_mounts(person, uid)
     check_processes(person, uid)
 
 
-def test_under_root_it_is_the_containers_user_and_roots_own_files_stay_roots(
+def test_recursive_chown_hazard_under_root_only_what_is_new_is_the_containers_users(
     person: Person,
 ) -> None:
     if os.geteuid() != 0:

@@ -90,19 +90,36 @@ def nothing_left(person: Person, engine: PrivateEngine) -> bool:
     )
 
 
+def prune_system(engine: PrivateEngine) -> None:
+    engine.docker("system", "prune", "--all", "--force", "--volumes")
+
+
 def test_docker_system_prune_hazard_leaves_dormant_workspaces_that_are_listed_and_archived(
-    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+    person: Person, engine_of_its_own: PrivateEngine
 ) -> None:
-    engine = engine_of_its_own
     up(person, "mercury", "venus")
     person.cspace("stop", "mercury")
-    engine.docker("system", "prune", "--all", "--force", "--volumes")
+    prune_system(engine_of_its_own)
     assert status(person) == {"mercury": "dormant", "venus": "running"}
     check_work(person, "venus")
     person.cspace("up", "mercury")
     check_work(person, "mercury")
+    person.cspace("stop", "mercury")
+    prune_system(engine_of_its_own)
+    person.cspace("down", "mercury")
+    assert status(person) == {"venus": "running"}
+    person.cspace("restore", "mercury")
+    check_work(person, "mercury")
+
+
+@pytest.mark.soak
+def test_docker_system_prune_hazard_costs_no_work_when_it_takes_the_image_too(
+    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+) -> None:
+    engine = engine_of_its_own
+    up(person, "mercury", "venus")
     person.cspace("stop", "--all")
-    engine.docker("system", "prune", "--all", "--force", "--volumes")
+    prune_system(engine)
     assert engine.docker("image", "ls", "--quiet") == ""
     assert status(person) == {"mercury": "dormant", "venus": "dormant"}
     load(engine, shared_image)

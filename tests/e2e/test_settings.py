@@ -34,7 +34,9 @@ def person(new: NewPerson) -> Iterator[Person]:
         yield one
 
 
-def test_ports_are_published_on_this_machine_only_and_can_be_reached(person: Person) -> None:
+def test_ports_that_are_derived_hazard_each_is_read_back_and_can_be_reached_from_here_only(
+    person: Person,
+) -> None:
     (port,) = person.cspace("ports", "mercury", "--json").json["ports"]
     assert (port["container"], port["host"]) == (3000, "127.0.0.1")
     person.inside("mercury", "bash", "-c", SERVE)
@@ -91,7 +93,9 @@ def test_a_changed_setting_is_noticed_and_applied_by_recreate_with_the_workspace
     assert person.cspace("up", "mercury", *changed, "--json").json["instances"][0]["notices"] == []
 
 
-def test_an_instance_that_is_not_ready_in_time_is_an_error_that_says_so(person: Person) -> None:
+def test_readiness_that_races_the_start_hazard_what_is_not_ready_in_time_is_an_error(
+    person: Person,
+) -> None:
     late = ("--set", "ready_timeout=2", "--set", "post_create=sleep 60")
     answer = person.cspace("up", "mars", *late, ok=5)
     assert "mars did not become ready" in answer.err

@@ -81,7 +81,9 @@ def restored(person: Person, name: str) -> None:
     person.cspace("restore", name)
 
 
-def test_down_archives_all_work_and_restore_brings_it_back_byte_for_byte(person: Person) -> None:
+def test_work_lost_in_teardown_hazard_restore_brings_all_of_it_back_byte_for_byte(
+    person: Person,
+) -> None:
     person.cspace("up", "mercury")
     person.inside("mercury", "bash", "-c", WORK)
     # Asked first: `git status` refreshes the index of a repository below.

@@ -68,7 +68,9 @@ def test_what_no_key_allows_can_not_be_trusted_either(
     assert not (person.home / ".cspace").exists()
 
 
-def test_a_cloned_repositorys_settings_widen_access_hazard(person: Person) -> None:
+def test_a_cloned_repositorys_settings_widen_access_hazard_only_what_is_trusted_opens(
+    person: Person,
+) -> None:
     plant(person, HOSTILE)
     refused(person, "up", "mercury")
     person.cspace("trust", "--yes")

@@ -63,7 +63,7 @@ def test_a_path_that_is_not_utf8_is_refused() -> None:
         rendered(spec(root=Path("/home/\udc80")))
 
 
-def test_the_two_mounts_of_the_formats_are_there_and_never_made_by_docker() -> None:
+def test_a_missing_bind_source_hazard_docker_makes_none_of_the_agreed_mounts() -> None:
     volumes = {each["target"]: each for each in rendered(spec())["volumes"]}
     memory = volumes["/home/dev/.claude/projects/-workspace/memory"]
     assert memory["source"] == "/home/ada/shop/.cspace/memory"
@@ -71,10 +71,13 @@ def test_the_two_mounts_of_the_formats_are_there_and_never_made_by_docker() -> N
     assert context["source"] == "/home/ada/shop/.cspace/context"
     assert context["read_only"] is True
     assert volumes["/workspace/.cspace/context/findings"]["read_only"] is False
+    assert len(volumes) == 8
     assert all(each["bind"] == {"create_host_path": False} for each in volumes.values())
+    # A named volume over a directory that is not there would be root's.
+    assert {each["type"] for each in volumes.values()} == {"bind"}
 
 
-def test_fixed_container_names_and_host_ports_do_not_occur() -> None:
+def test_fixed_container_names_and_host_ports_hazard_neither_occurs() -> None:
     service = rendered(spec())
     assert "container_name" not in service
     assert service["ports"] == [{"target": 3000, "host_ip": "127.0.0.1", "protocol": "tcp"}]

@@ -13,7 +13,9 @@ from cspace.instance.image import build_wheel, plan_image, write_context
 BASE = "debian:bookworm-slim"
 
 
-def test_the_image_is_named_by_everything_that_goes_into_it(tmp_path: Path) -> None:
+def test_a_slow_start_hazard_the_image_is_named_by_everything_that_goes_into_it(
+    tmp_path: Path,
+) -> None:
     authority = tmp_path / "ca.pem"
     authority.write_text("CERTIFICATE", encoding="utf-8")
     tags = {

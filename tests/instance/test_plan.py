@@ -49,7 +49,7 @@ def test_a_new_instance_needs_every_step_in_order() -> None:
     assert all(step.cause for step in steps)
 
 
-def test_an_image_that_is_there_is_not_built() -> None:
+def test_a_slow_start_hazard_an_image_that_is_there_is_not_built() -> None:
     assert Action.IMAGE not in actions(plan_up(NOTHING, has_image=True, recreate=False))
 
 

@@ -20,7 +20,9 @@ def comes_back(host: Path, workspace: Path) -> None:
     assert outlook(workspace) == said
 
 
-def test_a_second_stash_comes_back(host: Path, workspace: Path) -> None:
+def test_a_second_stash_is_lost_in_teardown_hazard_it_comes_back(
+    host: Path, workspace: Path
+) -> None:
     for text in ("first\n", "second\n"):
         (workspace / "src/main.py").write_text(text, encoding="utf-8")
         (workspace / f"untracked {text.strip()}").write_text(text, encoding="utf-8")
@@ -31,7 +33,9 @@ def test_a_second_stash_comes_back(host: Path, workspace: Path) -> None:
     assert (workspace / "src/main.py").read_text(encoding="utf-8") == "first\n"
 
 
-def test_a_detached_worktree_head_with_commits_comes_back(host: Path, workspace: Path) -> None:
+def test_a_detached_worktree_head_is_lost_in_teardown_hazard_its_commits_come_back(
+    host: Path, workspace: Path
+) -> None:
     git(workspace, "worktree", "add", "--quiet", "--detach", "side")
     lost = commit(workspace / "side", "only here.txt")
     (workspace / "side/staged").write_text("staged\n", encoding="utf-8")

@@ -69,7 +69,7 @@ def test_planted_hooks_are_not_run(host: Path, workspace: Path, trap: Path, tmp_
     assert after == before
 
 
-def test_a_planted_work_tree_does_not_lead_the_archive_elsewhere(
+def test_core_worktree_hazard_it_does_not_lead_the_archive_elsewhere(
     host: Path, workspace: Path, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"

@@ -44,7 +44,7 @@ def carried(workspace: Path, host: Path) -> dict[bytes, Carried]:
     return {repository.path: repository.carried for repository in manifest.repositories}
 
 
-def test_a_submodules_unpushed_commits_come_back(
+def test_a_submodules_commits_are_lost_in_teardown_hazard_they_come_back(
     host: Path, workspace: Path, tmp_path: Path
 ) -> None:
     library = tmp_path / "library"

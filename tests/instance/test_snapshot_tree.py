@@ -23,7 +23,9 @@ from tests.instance.snapshot_trees import (
 )
 
 
-def test_staged_unstaged_untracked_and_ignored_files_come_back(host: Path, workspace: Path) -> None:
+def test_ignored_files_are_lost_in_teardown_hazard_they_and_all_others_come_back(
+    host: Path, workspace: Path
+) -> None:
     (workspace / "staged.txt").write_text("staged\n", encoding="utf-8")
     git(workspace, "add", "staged.txt")
     (workspace / "staged.txt").write_text("and changed again\n", encoding="utf-8")
@@ -96,7 +98,7 @@ def test_a_file_keeps_its_raw_bytes_where_attributes_would_convert_them(
     assert after == before
 
 
-def test_an_ignored_file_above_the_size_is_listed_and_the_smallest_come_along(
+def test_ignored_files_are_lost_in_teardown_hazard_what_is_too_large_is_listed(
     host: Path, workspace: Path, tmp_path: Path
 ) -> None:
     for name, size in (("huge.log", IGNORED_EACH + 1), ("a.log", 600), ("b.log", 500)):

@@ -67,7 +67,9 @@ def test_a_clone_is_on_its_own_branch_at_the_hosts_head(repo: Path, workspace: P
     assert (workspace / "README.md").read_bytes() == (repo / "README.md").read_bytes()
 
 
-def test_no_inode_is_shared_with_the_hosts_repository(repo: Path, workspace: Path) -> None:
+def test_a_hard_linked_clone_hazard_no_inode_is_shared_with_the_hosts_repository(
+    repo: Path, workspace: Path
+) -> None:
     clone(repo, workspace)
     assert not inodes(repo) & inodes(workspace)
     assert not (workspace / ".git/objects/info/alternates").exists()
@@ -89,7 +91,9 @@ def test_only_what_base_and_remote_tracking_refs_reach_comes_along(
         inside(workspace, "cat-file", "-e", str(private))
 
 
-def test_a_linked_worktree_gives_its_own_head(repo: Path, workspace: Path, tmp_path: Path) -> None:
+def test_git_is_dead_in_a_copy_of_a_worktree_hazard_a_clone_has_its_head(
+    repo: Path, workspace: Path, tmp_path: Path
+) -> None:
     linked = tmp_path / "linked"
     git.git(repo, "worktree", "add", "--quiet", linked)
     git.git(linked, "commit", "--quiet", "--allow-empty", "-m", "Only here")
@@ -111,7 +115,7 @@ def test_a_shallow_host_gives_a_shallow_clone(repo: Path, workspace: Path, tmp_p
     assert inside(workspace, "fsck") == ""
 
 
-def test_submodules_are_filled_from_the_host_without_a_network(
+def test_submodules_break_create_hazard_they_are_filled_from_the_host_without_a_network(
     repo: Path, workspace: Path, tmp_path: Path
 ) -> None:
     library = tmp_path / "library"
@@ -173,7 +177,7 @@ def test_a_submodule_whose_commit_the_host_lacks_stays_empty(
     assert inside(workspace, "submodule", "status") == f"-{absent} deps/lib"
 
 
-def test_files_of_lfs_stay_pointers_and_nothing_is_downloaded(
+def test_files_of_lfs_break_create_hazard_they_stay_pointers_and_nothing_is_downloaded(
     repo: Path, workspace: Path, tmp_path: Path
 ) -> None:
     ran = tmp_path / "ran"
@@ -192,7 +196,9 @@ def test_files_of_lfs_stay_pointers_and_nothing_is_downloaded(
     assert not ran.exists()
 
 
-def test_a_repository_nested_in_the_hosts_worktree_stays_there(repo: Path, workspace: Path) -> None:
+def test_a_nested_repository_breaks_create_hazard_it_stays_in_the_hosts_worktree(
+    repo: Path, workspace: Path
+) -> None:
     git.git(repo, "init", "--quiet", "nested")
     (repo / "nested" / "file.txt").write_text("mine\n", encoding="utf-8")
     (repo / ".worktreeinclude").write_text("nested/\n*.txt\n", encoding="utf-8")
@@ -207,7 +213,9 @@ def test_any_path_can_be_cloned(repo: Path, workspace: Path, name: str) -> None:
     assert (workspace / "README.md").is_file()
 
 
-def test_worktreeinclude_brings_env_files_and_no_links(repo: Path, workspace: Path) -> None:
+def test_env_missing_in_the_copy_hazard_worktreeinclude_brings_it_and_no_links(
+    repo: Path, workspace: Path
+) -> None:
     (repo / ".gitignore").write_text(".env*\nlinked\n", encoding="utf-8")
     (repo / ".worktreeinclude").write_text(".env\n/config/*.key\nlinked\n", encoding="utf-8")
     (repo / ".env").write_text("A=1\n", encoding="utf-8")

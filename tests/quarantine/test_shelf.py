@@ -68,6 +68,8 @@ def test_a_whole_repository_comes_back_with_its_modes(project: Path, swept: Swee
     (thing,) = swept()
     shelf.restore(project, thing.id)
     assert {path: path.lstat().st_mode for path in (directory / ".git").rglob("*")} == before
+    # An ordinary user has to be given the right to write before it can be moved.
+    assert (directory / ".git").stat().st_mode & 0o577 == 0o500
 
 
 def test_what_came_back_is_moved_again(project: Path, thing: Quarantined, swept: Sweep) -> None:

@@ -172,7 +172,7 @@ def test_the_ca_bundle_comes_from_the_machine_unless_somebody_sets_it(
 
 @pytest.mark.parametrize("name", ["project", "local"])
 @pytest.mark.parametrize("values", [{"ca_bundle": "/etc/shadow"}, {"base_image": "evil"}])
-def test_a_cloned_repositorys_settings_widen_access_never_to_the_hosts_files(
+def test_a_cloned_repositorys_settings_widen_access_hazard_never_to_the_hosts_files(
     place: Place, name: str, values: dict[str, str]
 ) -> None:
     file = getattr(place, name)(**values)

@@ -38,7 +38,7 @@ def refusal_of(root: Path, text: str | bytes) -> UsageError:
         ('{"ReadyTimeout": 4}', "ReadyTimeout", "ready_timeout"),
     ],
 )
-def test_an_unknown_key_is_an_error_with_a_suggestion(
+def test_a_setting_without_effect_hazard_an_unknown_key_is_an_error_with_a_suggestion(
     tmp_path: Path, text: str, key: str, nearest: str
 ) -> None:
     message = str(refusal_of(tmp_path, text))
@@ -129,7 +129,7 @@ def test_what_can_not_be_a_variables_name_is_refused(tmp_path: Path, name: str) 
     assert "is not a variable's name" in str(refusal_of(tmp_path, f'{{"env": {{"{name}": ""}}}}'))
 
 
-def test_the_configured_firewall_was_never_enforced_so_asking_for_it_is_an_error(
+def test_the_configured_firewall_was_never_enforced_hazard_asking_for_it_is_an_error(
     tmp_path: Path,
 ) -> None:
     error = refusal_of(tmp_path, '{"firewall": {"enabled": true}}')

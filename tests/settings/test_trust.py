@@ -78,7 +78,7 @@ def test_every_key_says_who_may_set_it() -> None:
 
 @pytest.mark.parametrize("name", PROJECT_FILES)
 @pytest.mark.parametrize("key", WIDENING)
-def test_a_cloned_repositorys_settings_widen_access_only_when_they_are_trusted(
+def test_a_cloned_repositorys_settings_widen_access_hazard_they_wait_for_trust(
     place: Place, key: str, name: str
 ) -> None:
     file = place.write({key: WIDENING[key]}, name)
