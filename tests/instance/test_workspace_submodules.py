@@ -78,12 +78,19 @@ def test_a_submodule_in_what_agents_write_to_hazard_runs_no_git_there(
 
 
 def test_a_submodules_name_hazard_can_not_have_a_repository_of_the_users_cloned(
-    repo: Path, workspace: Path, public: tuple[Path, str], private: Path
+    repo: Path,
+    workspace: Path,
+    public: tuple[Path, str],
+    private: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     names_submodule(repo, "part", public[1], name="a=b", url=str(private))
     shutil.copytree(public[0], repo / "part")
     words = ("-c", f"submodule.a=b.url={public[0]}", "config", "submodule.a=b.url")
     assert git.git(repo, *words, ok=(0, 1)).text == ""  # -c takes it for another key
+    # Either would have git look for the submodule where it is not.
+    monkeypatch.setenv("GIT_LITERAL_PATHSPECS", "1")
+    monkeypatch.setenv("GIT_CONFIG", str(repo.parent / "elsewhere"))
     clone(repo, workspace)
     assert inside(workspace / "part", "rev-parse", "HEAD") == public[1]
     with pytest.raises(CommandFailed):
