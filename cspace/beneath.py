@@ -48,7 +48,10 @@ def open_directory(
 
     Raises:
         OSError: root or a component is missing, a link, or not a directory.
+        CspaceError: the path leaves root.
     """
+    if relative.is_absolute() or ".." in relative.parts:
+        raise CspaceError(f"{relative} is not a path below {root}")
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     directory = os.open(root, flags)
     for part in relative.parts:
@@ -140,7 +143,7 @@ def open_file(root: Path, relative: PurePosixPath, *, flags: int = os.O_RDONLY) 
         OSError: a component is missing, a link, or not a directory.
         CspaceError: the path leaves root, or is not a regular file.
     """
-    if relative.is_absolute() or ".." in relative.parts or not relative.parts:
+    if not relative.name:
         raise CspaceError(f"{relative} is not a path below {root}")
     directory = open_directory(root, relative.parent)
     try:

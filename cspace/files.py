@@ -1,4 +1,4 @@
-"""Writes that are whole or absent, locks, and paths opened component by component.
+"""Writes that are whole or absent, and locks.
 
 A temporary file is named `.<name>.<random>.cspace-tmp` and holds a flock while its writer lives, so
 that another container, whose process ids mean nothing here, can tell debris from work in progress.

@@ -14,16 +14,21 @@ from pathlib import Path
 from cspace import proc
 from cspace.errors import UsageError
 
-# Set inside hooks and by wrappers, these would point every command at another repository.
+# Set inside hooks and by wrappers, these would point every command at another repository, or make
+# it mean something else.
 # GIT_CONFIG_* and the identity stay: they are the user's own way to configure git.
 _REDIRECTING = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
+    "GIT_CONFIG",
     "GIT_DIR",
+    "GIT_IMPLICIT_WORK_TREE",
     "GIT_INDEX_FILE",
+    "GIT_LITERAL_PATHSPECS",
     "GIT_NAMESPACE",
     "GIT_OBJECT_DIRECTORY",
     "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 CONTEXT = Path(".cspace/context")
 MEMORY = Path(".cspace/memory")
 QUARANTINE = Path(".cspace/quarantine")
+# The directories of a project that instances write to.
+SHARED = (PurePosixPath(CONTEXT), PurePosixPath(MEMORY))
+# What lies in these is an agent's, a git repository too.
+FROM_AGENTS = (*SHARED, PurePosixPath(QUARANTINE))
 CONTEXT_KINDS = ("decisions", "discoveries", "findings")
 
 

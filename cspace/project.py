@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cspace import git
 from cspace.errors import UsageError
-from cspace.paths import CONTEXT, MEMORY, projects_directory
+from cspace.paths import FROM_AGENTS, projects_directory
 
 SLUG_LENGTH = 30
 
@@ -53,12 +53,14 @@ def refuse_instance(start: Path, user: Path) -> None:
         )
 
 
-def _beyond_shared(start: Path) -> Path:
-    """Return the directory above `.cspace` when start lies in what agents share: they may plant
-    a repository there.
+def beyond_agents(start: Path) -> Path:
+    """Return the directory above `.cspace` when start lies in what agents made below it.
+
+    They may have planted a repository there; from anywhere else, start itself.
     """
+    places = [directory.parts for directory in FROM_AGENTS]
     for place in (*reversed(start.resolve().parents), start.resolve()):
-        if place.parts[-2:] in (CONTEXT.parts, MEMORY.parts):
+        if place.parts[-2:] in places:
             return place.parent.parent
     return start
 
@@ -70,7 +72,7 @@ def find_project(start: Path) -> Project:
         UsageError: start is not inside a work tree of a git repository.
         CommandFailed: git refuses to read it.
     """
-    worktree = git.find_worktree(_beyond_shared(start))
+    worktree = git.find_worktree(beyond_agents(start))
     if worktree is None:
         raise UsageError(
             f"{start} is not inside a git repository",

@@ -77,7 +77,15 @@ def test_variables_of_a_hook_do_not_redirect_git(
     assert find_project(repo).root == repo.resolve()
 
 
-@pytest.mark.parametrize("place", [".cspace/context/findings", ".cspace/memory", ".cspace/context"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        ".cspace/context/findings",
+        ".cspace/memory",
+        ".cspace/context",
+        ".cspace/quarantine/1f0e9a2b",
+    ],
+)
 def test_a_repository_that_an_agent_planted_in_what_is_shared_is_not_the_project(
     repo: Path, place: str
 ) -> None:

@@ -17,7 +17,7 @@ from cspace.cli.render import progress
 from cspace.errors import CspaceError
 from cspace.owner import find_owner
 from cspace.paths import INSIDE, user_directory
-from cspace.project import refuse_instance
+from cspace.project import beyond_agents, refuse_instance
 
 if TYPE_CHECKING:  # the store loads YAML, which only this command should pay for
     from cspace.context.store import ContextStore
@@ -96,6 +96,6 @@ def _user() -> str | None:
 def _head(root: Path) -> str | None:
     try:
         refuse_instance(root, user_directory(Path.home()))
-        return git.resolve(root, "HEAD")
+        return git.resolve(beyond_agents(root), "HEAD")
     except (CspaceError, RuntimeError):  # no git here, or no home: the record does without
         return None

@@ -20,6 +20,9 @@ from cspace.errors import CspaceError
 BOM = b"\xef\xbb\xbf"
 # Above this it is not a header that a person wrote.
 MAX_BYTES = 64 * 1024
+# A list in a key is two. Some thousands overflow the stack of libyaml's composer, and end the
+# process: no exception can be caught then.
+MAX_DEPTH = 16
 
 Value = str | datetime.date | datetime.datetime | tuple[str, ...]
 
@@ -93,12 +96,28 @@ def _without(document: bytes) -> FrontMatter:
 
 def _load(source: str) -> dict[str, object] | None:
     try:
+        if not _is_shallow(source):
+            return None
         loaded = yaml.load(source, Loader=yaml.CBaseLoader)  # noqa: S506  builds only str, list, dict
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     if loaded is None or loaded == "":
         return {}
     return loaded if isinstance(loaded, dict) else None
+
+
+def _is_shallow(source: str) -> bool:
+    """Tell whether a text can be composed: nothing is nested deeply, and nothing named twice.
+
+    An alias is a few bytes that stand for many: comparing what they make can take for ever.
+    """
+    depth = 0
+    for event in yaml.parse(source, Loader=yaml.CBaseLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
+            return False
+    return True
 
 
 def _load_by_key(source: str) -> dict[str, object]:

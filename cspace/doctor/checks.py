@@ -14,8 +14,8 @@ from cspace.doctor.publishing import check_publishing
 from cspace.errors import CspaceError, expected
 from cspace.instance.observe import state_names
 from cspace.instance.record import load_record
-from cspace.paths import instance_paths
-from cspace.quarantine.scan import SHARED, Kind, iter_foreign
+from cspace.paths import SHARED, instance_paths
+from cspace.quarantine.scan import Kind, iter_foreign
 from cspace.quarantine.shelf import list_quarantined
 
 

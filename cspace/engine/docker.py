@@ -211,7 +211,10 @@ class DockerEngine:
     ) -> None:
         self.ping()
         recreation = "--force-recreate" if recreate else "--no-recreate"
-        proc.stream(*_compose(composition), "up", "--detach", recreation, on_line=on_line)
+        # A person's own variables of Compose are for a project of theirs: its files, its profiles.
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("COMPOSE_")}
+        words = ("up", "--detach", recreation)
+        proc.stream(*_compose(composition), *words, env=environment, on_line=on_line)
 
     def wait(self, labels: Mapping[str, str], *, timeout: float) -> State:
         deadline = time.monotonic() + timeout

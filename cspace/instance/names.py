@@ -12,13 +12,18 @@ PLANETS = ("mercury", "venus", "earth", "mars", "jupiter", "saturn", "uranus", "
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
+def is_name(name: str) -> bool:
+    """Tell whether an instance may have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_name(name: str) -> str:
     """Return name when an instance may have it.
 
     Raises:
         UsageError: it is empty, too long, or holds other characters than a-z, 0-9 and dash.
     """
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise UsageError(
             f"name {name!r} is not valid: up to 40 of a-z, 0-9 and -, not starting with -",
             hint="cspace up mercury",

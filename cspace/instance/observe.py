@@ -10,6 +10,7 @@ from pathlib import Path
 from cspace.engine.model import Container, Engine, State
 from cspace.errors import CspaceError, NotFound, expected
 from cspace.instance import labels
+from cspace.instance.names import is_name
 from cspace.instance.record import Record, load_record
 from cspace.paths import instance_paths, project_directory
 
@@ -92,7 +93,8 @@ def list_instances(engine: Engine, user: Path, project_id: str) -> tuple[Observe
     containers = {
         container.labels[labels.INSTANCE]: container
         for container in engine.list_containers(labels.of_project(project_id))
-        if labels.INSTANCE in container.labels
+        # Anybody can put any label on a container; no path is made of it.
+        if is_name(container.labels.get(labels.INSTANCE, ""))
     }
     names = containers.keys() | set(state_names(user, project_id))
     return tuple(_join(user, project_id, name, containers.get(name)) for name in sorted(names))

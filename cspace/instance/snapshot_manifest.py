@@ -173,7 +173,7 @@ def parse_manifest(data: bytes) -> Manifest:
             refs=tuple(document["refs"].items()),
             shared=tuple(document["shared"]),
         )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise CspaceError(f"the archive's manifest can not be read: {error!r}") from error
 
 

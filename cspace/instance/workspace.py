@@ -20,7 +20,7 @@ from cspace import assets, beneath, files, git, git_objects, trees
 from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.files import Owner
 from cspace.instance.objects import copy_objects, list_content
-from cspace.paths import CONTEXT, INSIDE, MEMORY
+from cspace.paths import CONTEXT, FROM_AGENTS, INSIDE, SHARED
 from cspace.project import Project
 
 INCLUDE_FILE = ".worktreeinclude"
@@ -35,8 +35,8 @@ _GITLINK = "160000"  # the mode of a submodule in the index
 _QUIET = (
     *("-c", "core.hooksPath=/dev/null", "-c", "protocol.file.allow=always"),
     *("-c", "checkout.workers=0"),  # as many as there are processors
-    # It would run on in the background, and with it hold the instance's lock after a kill.
-    *("-c", "gc.auto=0"),
+    # They would run on in the background, and with them hold the instance's lock after a kill.
+    *("-c", "gc.auto=0", "-c", "core.fsmonitor=false"),
 )
 _ENVIRONMENT = {"GIT_LFS_SKIP_SMUDGE": "1"}
 # Not urllib: what git accepts as a URL is more than that parses.
@@ -181,16 +181,31 @@ def _populate_submodules(source: Path, target: Path) -> None:
     """
     if not (target / ".gitmodules").is_file():
         return
-    _git(target, "submodule", "--quiet", "init")
-    listed = _git(target, "config", "--file=.gitmodules", "-z", "--get-regexp", r"\.path$")
-    for entry in filter(None, listed.split("\0")):
+    # Not --get-regexp: that fails for the empty file which git leaves behind the last submodule.
+    listed = _git(target, "config", "--file=.gitmodules", "-z", "--list")
+    for entry in listed.split("\0"):
         key, _, path = entry.partition("\n")
         name = key.removeprefix("submodule.").removesuffix(".path")
-        staged = _git(target, "ls-files", "--stage", "--", f":(literal){path}").split()
-        if staged[:1] != [_GITLINK] or not (source / path / ".git").exists():
+        if not key.endswith(".path") or not _is_checked_out(source, PurePosixPath(path)):
             continue
-        if git.resolve(source / path, staged[1]) is not None:
+        staged = _git(target, "ls-files", "--stage", "--", f":(literal){path}").split()
+        if staged[:1] == [_GITLINK] and git.resolve(source / path, staged[1]) is not None:
             _populate(source / path, target, name, path, staged[1])
+
+
+def _is_checked_out(source: Path, submodule: PurePosixPath) -> bool:
+    """Tell whether the host has a submodule there, and no agent's repository or another one."""
+    if not submodule.parts or _is_from_agents(submodule):
+        return False  # no git runs there
+    try:
+        with beneath.pinned(source, submodule) as directory:
+            return (directory / ".git").exists()
+    except (OSError, CspaceError):
+        return False  # a link on the way, too: on its own branch the host has that there
+
+
+def _is_from_agents(relative: PurePosixPath) -> bool:
+    return any(relative.is_relative_to(directory) for directory in FROM_AGENTS)
 
 
 def _populate(source: Path, target: Path, name: str, path: str, commit: str) -> None:
@@ -200,8 +215,10 @@ def _populate(source: Path, target: Path, name: str, path: str, commit: str) -> 
         _init(source, between, "--template=")
         _copy(source, between, _tracking_refs(source, "refs/heads/") | {"refs/base": commit})
         _git(between, "update-ref", "--no-deref", "HEAD", commit)
-        words = ("-c", f"submodule.{name}.url={between}", "-c", "init.templateDir=")
-        _git(target, *words, "submodule", "--quiet", "update", "--", path)
+        _git(target, "submodule", "--quiet", "init", "--", path)
+        # Not by -c: a name that holds a = would leave the URL to the repository.
+        _git(target, "config", f"submodule.{name}.url", between)
+        _git(target, "-c", "init.templateDir=", "submodule", "--quiet", "update", "--", path)
     _git(target, "submodule", "--quiet", "sync", "--", path)
     _populate_submodules(source, target / path)
 
@@ -218,8 +235,8 @@ def _copy_included(source: Path, target: Path) -> None:
         return
     for name in git.list_untracked(source, patterns):
         relative = PurePosixPath(name)
-        if relative.is_relative_to(CONTEXT) or relative.is_relative_to(MEMORY):
-            continue  # mounted, not copied
+        if _is_from_agents(relative):
+            continue  # mounted, or taken away from agents
         try:
             descriptor = beneath.open_file(source, relative)
         except (OSError, CspaceError):
@@ -242,10 +259,10 @@ def set_aside_copies(workspace: Path) -> None:
     `git restore --source=… .` writes a commit's records where the link was, and an agent may take
     `.cspace/memory` for the real one.
     """
-    for shared in (CONTEXT, MEMORY):
+    for shared in SHARED:
         # Where `.cspace` itself is no directory there is nothing below it to lose.
         with contextlib.suppress(NotADirectoryError):
-            beneath.set_aside(workspace, PurePosixPath(shared))
+            beneath.set_aside(workspace, shared)
 
 
 def _give_tree(root: Path, owner: Owner) -> None:

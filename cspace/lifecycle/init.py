@@ -87,7 +87,7 @@ def _with_server(path: Path) -> str | None:
         servers[SERVER] = REGISTRATION
         changed = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         changed.encode("utf-8")  # JSON can name half a character, which no file can hold
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise UsageError(
             f"{path} is not a JSON object with an object mcpServers: {error}",
             hint=f"repair {path}, then: cspace init",

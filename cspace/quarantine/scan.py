@@ -15,9 +15,8 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath
-from cspace.paths import CONTEXT, MEMORY
+from cspace.paths import SHARED
 
-SHARED = (PurePosixPath(CONTEXT), PurePosixPath(MEMORY))
 # Nobody nests notes this deep. What lies deeper is moved as a whole, so that neither our
 # descriptors nor Python's stack end where an agent wants them to.
 MAX_DEPTH = 64

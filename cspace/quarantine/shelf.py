@@ -20,8 +20,8 @@ from cspace import beneath, files, trees
 from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import Event, Report, State
 from cspace.files import Owner
-from cspace.paths import QUARANTINE
-from cspace.quarantine.scan import SHARED, Foreign, Kind, iter_foreign, open_child
+from cspace.paths import QUARANTINE, SHARED
+from cspace.quarantine.scan import Foreign, Kind, iter_foreign, open_child
 
 PLACE = PurePosixPath(QUARANTINE)
 ITEM, RECORD = "item", "record.json"
@@ -31,7 +31,7 @@ LOCK_SECONDS = 30.0
 MAX_SAID = 20
 
 # What a document of any shape can raise while it is read.
-_MALFORMED = (ValueError, KeyError, TypeError, RecursionError)
+_MALFORMED = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{8}", re.ASCII)
 
 Clock = Callable[[], datetime]
@@ -254,10 +254,16 @@ def _load(shelf: int, id_: str) -> Quarantined:
         raw = beneath.read_file(Path(f"/proc/self/fd/{shelf}"), PurePosixPath(id_, RECORD))
         data = json.loads(raw)
         path = PurePosixPath(data["path"])
-        if ".." not in path.parts and any(one in path.parents for one in SHARED):
+        if _is_ours(path):
             moved = datetime.fromisoformat(data["moved"]).astimezone(UTC)
             return Quarantined(id_, str(path), Kind(data["kind"]), moved)
     return Quarantined(id_, None, None, None)
+
+
+def _is_ours(path: PurePosixPath) -> bool:
+    """Tell whether something can have been at a path; raises ValueError where nothing can."""
+    named = b"\0" not in os.fsencode(path) and ".." not in path.parts
+    return named and any(one in path.parents for one in SHARED)
 
 
 def _names(shelf: int) -> list[str]:

@@ -296,8 +296,10 @@ def test_a_build_that_fails_says_why_also_behind_a_long_instruction(
 
 
 def test_a_composition_is_started_awaited_and_not_made_anew_unasked(
-    engine: DockerEngine, mark: dict[str, str], tmp_path: Path
+    engine: DockerEngine, mark: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What a person has set for a project of theirs.
+    monkeypatch.setenv("COMPOSE_ENV_FILES", str(tmp_path / "absent"))
     ((key, value),) = mark.items()
     file = tmp_path / "compose.yaml"
     file.write_text(COMPOSE.format(base=BASE, key=key, value=value), encoding="utf-8")

@@ -16,7 +16,7 @@ from cspace.deps import Deps
 from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import ignore
 from cspace.instance import labels
-from cspace.instance.observe import Status
+from cspace.instance.observe import Status, list_instances
 from cspace.instance.record import load_record, save_record
 from cspace.lifecycle.down import down, stop
 from cspace.lifecycle.host import Host
@@ -114,6 +114,18 @@ def test_a_name_that_nobody_has_leaves_nothing(host: Host) -> None:
         with pytest.raises(NotFound):
             act(host, "venus")
     assert not host.user.exists()
+
+
+@pytest.mark.parametrize("label", ["../..", ""])
+def test_a_label_that_is_no_instances_name_names_none(host: Host, label: str) -> None:
+    forged = labels.of_instance(host.project.id, label)
+    words = [f"--label={key}={value}" for key, value in forged.items()]
+    container = proc.run("docker", "create", *words, host.settings.base_image, "true").text
+    try:
+        assert host.engine.list_containers(labels.of_project(host.project.id))
+        assert list_instances(host.engine, host.user, host.project.id) == ()
+    finally:
+        proc.run("docker", "rm", container)
 
 
 def test_a_task_that_a_killed_call_left_does_not_go_on_beside_the_next(

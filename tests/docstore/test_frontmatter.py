@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import json
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -99,6 +102,30 @@ def test_bom_and_crlf_are_read() -> None:
 def test_a_hostile_header_breaks_nothing(header: bytes) -> None:
     document = b"---\n" + header + b"\ntitle: kept\n---\nbody"
     assert document[parse_front_matter(document).body :] == b"body"
+
+
+@pytest.mark.parametrize("opening", ["- ", "? ", "[", "{a: "])
+def test_nesting_that_overflows_the_stack_hazard_is_not_composed(opening: str) -> None:
+    header = f"title: found\ndeep:\n {opening * (60_000 // len(opening))}"
+    plain = "import sys, yaml; yaml.load(sys.stdin.read(), Loader=yaml.CBaseLoader)"
+    words = (sys.executable, "-c", plain)
+    naive = subprocess.run(words, input=header[header.index("deep") :].encode(), check=False)
+    assert naive.returncode != 0
+    document = f"---\n{header}\n---\nbody\n".encode()
+    assert parse_front_matter(document).text("title") == "found"
+
+
+def test_aliases_that_stand_for_a_billion_texts_hazard_are_not_followed() -> None:
+    names = "bcdefghij"
+    header = "title: found\na: &a [x, x]\n" + "".join(
+        f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
+        for before, name in zip("a" + names, names, strict=False)
+    )
+    document = f"---\n{header}---\nbody\n".encode()
+    # Written out, the sixth of them alone is some hundred times as long as the header.
+    assert len(json.dumps(yaml.safe_load(header)["f"])) > 100 * len(header)
+    assert parse_front_matter(document).text("j") == "&j [*i,*i,*i,*i,*i,*i,*i,*i,*i]"
+    assert b"title: other" in replace_value(document, "title", "other")
 
 
 @pytest.mark.parametrize("document", [b"", b"text", b"---\nno end", b"--- x\n---\n"])

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from cspace.paths import INSIDE
 from tests.e2e.conftest import NewPerson
 from tests.e2e.person import Person
 
@@ -85,6 +86,8 @@ def person(new: NewPerson) -> Iterator[Person]:
     """Return somebody whose directory, settings and instance are full of escapes."""
     with new(repo="pro\x1b[2J\u202eject") as one:
         one.commit(".cspace.json", json.dumps({"env": {"TEXT": HOSTILE}}))
+        assert "\\u001b[2J" in check(one, "trust", ok=(2,))
+        one.cspace("trust", "--yes")
         one.cspace("up", "mercury", "--branch", BRANCH)
         yield one
 
@@ -94,8 +97,20 @@ def test_tables_and_texts_show_them_as_escapes(person: Person) -> None:
     assert "\\u202eject" in check(person, "status", "mercury")
     assert "\\x1b[2J" in check(person, "config", "show").replace("\\u001b", "\\x1b")
     assert "\\x9b31m" in check(person, "up", "mercury")
-    for words in (("ports", "mercury"), ("down", "mercury", "--dry-run"), ("init",)):
+    for words in (("ports", "mercury"), ("down", "mercury", "--dry-run"), ("init",), ("trust",)):
         check(person, *words)
+
+
+def test_what_went_into_quarantine_is_named_as_text(person: Person) -> None:
+    name = HOSTILE.replace("/", "")
+    person.inside("mercury", "ln", "-s", "/etc", f"{INSIDE.memory}/{name}")
+    assert "\\x1b[2J" in check(person, "doctor", ok=(8,))
+    assert "\\x1b[2J" in person.cspace("init").err
+    assert "\\x1b[2J" in check(person, "quarantine", "list")
+    (thing,) = person.cspace("quarantine", "list", "--json").json["quarantined"]
+    assert thing["path"] == f".cspace/memory/{name}"
+    assert "\\x1b[2J" in check(person, "doctor", ok=(8,))
+    person.cspace("quarantine", "remove", thing["id"], "--yes")
 
 
 def test_documents_hold_them_escaped_and_whole(person: Person) -> None:

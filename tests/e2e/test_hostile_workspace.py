@@ -18,7 +18,8 @@ from tests.e2e.conftest import NewPerson
 from tests.e2e.outside import MARKER, Outside, make_outside, ordinary_person
 from tests.e2e.person import Answer, Person
 
-# Every command, in an order in which each has something to do. A new one belongs here.
+# Every command, in an order in which each has something to do. A new one belongs here. {id} is
+# what has been in quarantine for the longest time.
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("list",),
     ("status",),
@@ -26,6 +27,11 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("logs", "mercury"),
     ("config", "show"),
     ("config", "schema"),
+    ("trust",),
+    ("doctor",),
+    ("quarantine", "list"),
+    ("quarantine", "restore", "{id}", "--to", "../looked-at"),
+    ("quarantine", "remove", "{id}", "--yes"),
     ("init",),
     ("context-server",),
     ("exec", "mercury", "--", "true"),
@@ -37,9 +43,15 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("up", "mercury", "--recreate"),
     ("down", "mercury", "--dry-run"),
     ("down", "mercury"),
+    ("archive", "list"),
+    ("archive", "show", "mercury", "--files"),
     ("restore", "mercury"),
     ("down", "--discard", "mercury"),
+    ("archive", "prune", "--all", "--yes"),
+    ("prune", "--dry-run"),
 )
+GROUPS = ("archive", "config", "quarantine")
+FOUND_SOMETHING = 8
 HOOKS = ("reference-transaction", "pre-commit", "post-checkout", "post-index-change")
 # Written inside the instance: the canaries' directory is there by name only.
 PLANT = """
@@ -115,8 +127,15 @@ def all_commands(group: object = None, before: tuple[str, ...] = ()) -> set[tupl
     return found
 
 
+def command(person: Person, words: tuple[str, ...]) -> Answer:
+    if "{id}" in words:
+        things = person.cspace("quarantine", "list", "--json").json["quarantined"]
+        words = tuple(word.format(id=things[0]["id"]) for word in words)
+    return person.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
+
+
 def test_every_command_there_is_meets_the_planted_workspace() -> None:
-    met = {words[:2] if words[0] == "config" else words[:1] for words in COMMANDS}
+    met = {words[:2] if words[0] in GROUPS else words[:1] for words in COMMANDS}
     assert isinstance(app, typer.Typer)
     assert met == all_commands()
 
@@ -167,7 +186,7 @@ def test_planted_hooks_filters_and_settings_hazard_no_command_runs_them_on_the_h
         person.at(place).cspace("context-server")
     assert outside.sung() == set()
     for words in COMMANDS:
-        said.append(person.cspace(*words))
+        said.append(command(person, words))
         assert outside.sung() == set(), words
         if words[0] == "restore":
             plain_git(person, workspace, "--work-tree=.", "tag", "still-armed")
@@ -313,7 +332,9 @@ def test_a_hostile_repositorys_links_are_named_and_not_followed(
     else:
         assert (hostile.repo / name / "private.txt").is_file()
     before = outside.look()
-    refused = hostile.cspace("init", ok=2 if name in FILES[:2] else 0 if name in FILES else 1)
+    moved = name == COMMITTED[-1]  # a link below what is shared, and so into quarantine
+    code = 2 if name in FILES[:2] else 0 if name in FILES or moved else 1
+    refused = hostile.cspace("init", ok=code)
     assert refused.code == 0 or str(hostile.repo / name) in refused.err
     # What only init reads does not keep an instance from starting.
     rest = (("config", "show"), *([("up", "pluto")] if name not in FILES[:2] else []))
@@ -324,6 +345,10 @@ def test_a_hostile_repositorys_links_are_named_and_not_followed(
     assert outside.look() == before
     assert outside.taken() == []
     assert Outside(hostile, outside.path, outside.canaries).taken() == []
+    if moved:
+        (thing,) = hostile.cspace("quarantine", "list", "--json").json["quarantined"]
+        hostile.run("rmdir", name)
+        hostile.cspace("quarantine", "restore", thing["id"])
     assert (hostile.repo / name).readlink() == target
 
 

@@ -61,7 +61,9 @@ def test_a_manifest_of_an_unknown_format_is_refused() -> None:
         parse_manifest(json.dumps(document | {"format": 99}).encode())
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"format": 1, "entries": [3]}', b"\xff"])
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b"[" * 100_000, b'{"format": 1, "entries": [3]}', b"\xff"]
+)
 def test_what_is_no_manifest_is_refused(data: bytes) -> None:
     with pytest.raises(CspaceError, match="manifest can not be read"):
         parse_manifest(data)

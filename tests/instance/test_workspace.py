@@ -346,9 +346,15 @@ def test_the_users_hooks_do_not_run_for_a_clone(
 def test_an_include_pattern_that_fits_more_than_it_should_stops_nothing(
     repo: Path, workspace: Path
 ) -> None:
+    aside = ".cspace/quarantine/1f0e9a2b/item/four.md"
     git.git(repo, "rm", "--quiet", "--cached", "README.md")
     (repo / "README.md").write_text("changed\n", encoding="utf-8")
-    for name in (".cspace/context/decisions/one.md", ".cspace/memory/two.md", "notes/three.md"):
+    for name in (
+        ".cspace/context/decisions/one.md",
+        ".cspace/memory/two.md",
+        "notes/three.md",
+        aside,
+    ):
         (repo / name).parent.mkdir(parents=True, exist_ok=True)
         (repo / name).write_text("mine\n", encoding="utf-8")
     (repo / ".worktreeinclude").write_text("*.md\n", encoding="utf-8")
@@ -357,6 +363,7 @@ def test_an_include_pattern_that_fits_more_than_it_should_stops_nothing(
     assert (workspace / "notes/three.md").read_text() == "mine\n"
     assert (workspace / ".cspace/context").readlink() == Path(INSIDE.context_store)
     assert not (workspace / ".cspace/memory").exists()
+    assert not (workspace / ".cspace/quarantine").exists()
 
 
 def test_another_name_of_a_branch_is_no_branch_name(repo: Path) -> None:

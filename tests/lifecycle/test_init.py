@@ -58,7 +58,7 @@ def test_a_registration_that_a_person_changed_is_left_as_it_is(repo: Path) -> No
     assert (repo / ".mcp.json").read_text() == text
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', '"x"'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', '"x"', "[" * 100_000])
 def test_an_mcp_file_of_another_shape_is_named_and_nothing_is_changed(
     repo: Path, text: str
 ) -> None:

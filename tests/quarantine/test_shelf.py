@@ -128,8 +128,7 @@ def test_it_can_be_deleted(project: Path, thing: Quarantined) -> None:
         shelf.remove(project, thing.id)
 
 
-def forged(path: str, kind: str = "git") -> str:
-    moved = "2026-04-14T10:30:00Z"
+def forged(path: str, kind: str = "git", moved: str = "2026-04-14T10:30:00Z") -> str:
     return json.dumps({"schema": 1, "path": path, "kind": kind, "moved": moved})
 
 
@@ -142,12 +141,15 @@ def forged(path: str, kind: str = "git") -> str:
         forged("/etc/cron.d/x"),
         forged(".cspace/memory"),
         forged(".cspace/memory/x", kind="no"),
+        forged(".cspace/memory/x\0y"),
+        forged(".cspace/memory/\ud800"),
+        forged(".cspace/memory/x", moved="9999-12-31T23:59:59-14:00"),
         '{"schema": 1, "path": 3}',
         "[]",
         "[" * 100_000,
         "\udcff",
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_a_forged_record_names_no_place(project: Path, thing: Quarantined, record: str) -> None:
     path = project / PLACE / thing.id / RECORD
