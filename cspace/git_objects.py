@@ -38,10 +38,7 @@ def index_pack(repository: Path, pack: IO[bytes]) -> None:
     # Beside the packs until it is whole: git leaves half a pack behind when the disk is full. What
     # a kill leaves is of a name that `git gc` removes.
     with tempfile.TemporaryDirectory(prefix="tmp_objdir-", dir=objects) as incoming:
-        stores = {
-            "GIT_OBJECT_DIRECTORY": incoming,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects),
-        }
+        stores = {"GIT_OBJECT_DIRECTORY": incoming} | borrowing(repository)
         with proc.talk(
             "git", "-C", repository, "-c", "core.bigFileThreshold=1m", *words,
             env=environment() | AS_STORED | stores, stdin=pack,
@@ -54,11 +51,6 @@ def index_pack(repository: Path, pack: IO[bytes]) -> None:
             Path(incoming).glob("pack/pack-*"), key=lambda one: one.suffix == ".idx"
         ):
             path.rename(objects / "pack" / path.name)
-
-
-def _quoted(directory: Path) -> str:
-    """Write a directory as git reads it in a list that colons divide."""
-    return '"' + str(directory).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def create_bundle(
@@ -101,7 +93,7 @@ def list_objects(repository: Path, tips: Iterable[str]) -> tuple[str, ...]:
 
 def list_packs(repository: Path) -> tuple[Path, ...]:
     """Return the index files of the repository's own packs."""
-    return tuple(sorted((_object_directory(repository) / "pack").glob("pack-*.idx")))
+    return tuple(sorted((object_directory(repository) / "pack").glob("pack-*.idx")))
 
 
 def packed_objects(repository: Path, index: Path) -> tuple[str, ...]:
@@ -116,7 +108,7 @@ def packed_objects(repository: Path, index: Path) -> tuple[str, ...]:
 
 def is_partial(repository: Path) -> bool:
     """Tell whether objects are missing on purpose, and fetched when they are asked for."""
-    return any((_object_directory(repository) / "pack").glob("*.promisor"))
+    return any((object_directory(repository) / "pack").glob("*.promisor"))
 
 
 def fetch_missing(repository: Path, tips: Iterable[str]) -> None:
@@ -138,16 +130,11 @@ def fetch_missing(repository: Path, tips: Iterable[str]) -> None:
 
 def borrowing(repository: Path) -> dict[str, str]:
     """Return the variables that let git elsewhere read this repository's objects too."""
-    path = str(_object_directory(repository))
+    path = str(object_directory(repository))
     # Quoted, a path may hold the separator.
     for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
         path = path.replace(character, escaped)
     return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{path}"'}
-
-
-def _object_directory(repository: Path) -> Path:
-    words = ("rev-parse", "--path-format=absolute", "--git-path", "objects")
-    return Path(git(repository, *words).text)
 
 
 def object_sizes(repository: Path, ids: Iterable[str]) -> dict[str, int]:
@@ -167,11 +154,14 @@ def size_on_disk(repository: Path, tips: Iterable[str], without: Iterable[str]) 
     return int(git(repository, "rev-list", *words, stdin=asked.encode(), env=AS_STORED).text)
 
 
-def tree_blobs(repository: Path, commit: str) -> set[str]:
-    """Return the blobs of a commit's tree."""
-    listed = git(repository, "ls-tree", "-r", "-z", commit, env=AS_STORED).text.split("\0")
-    words = (line.partition("\t")[0].split(" ") for line in listed if line)
-    return {found[2] for found in words if found[1] == "blob"}
+def tree_objects(repository: Path, commits: Iterable[str]) -> set[str]:
+    """Return the trees and blobs below the trees of commits, as far as they are there.
+
+    Unlike `ls-tree` it looks at each once, and so ends where a tree holds itself a billion times.
+    """
+    asked = "".join(f"{one}^{{tree}}\n" for one in commits).encode("ascii")
+    words = ("--objects", "--no-object-names", "--missing=allow-any", "--stdin")
+    return set(git(repository, "rev-list", *words, stdin=asked, env=AS_STORED).text.split())
 
 
 def read_file(repository: Path, commit: str, path: str, *, limit: int) -> bytes:
