@@ -79,6 +79,17 @@ def test_of_a_newer_versions_instance_down_removes_nothing_at_all(
     assert host.observe(NAME).container is not None
 
 
+def test_up_goes_on_with_a_restore_that_was_killed_before_it_had_a_workspace(
+    host: Host, mercury: Ready
+) -> None:
+    (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
+    record = load_record(host.paths(NAME).record)
+    reference = f"{NAME}/{down(host, NAME).archive}"
+    host.paths(NAME).state.mkdir()
+    save_record(host.paths(NAME).record, replace(record, restoring=reference), host.owner)
+    assert (up(host, NAME, Wish()).workspace / "work").read_text(encoding="utf-8") == "work\n"
+
+
 def test_a_record_deleted_by_hand_costs_no_work(host: Host, mercury: Ready) -> None:
     host.paths(NAME).record.unlink()
     (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
