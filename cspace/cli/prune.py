@@ -45,9 +45,10 @@ def prune(
     machine = deps.machine()
     if discard:
         for what in discard:
-            core.discard(machine, what)
-        render.show_json(discarded=discard) if as_json else render.show_lines(
-            f"{what} removed" for what in discard
+            core.discard(machine, what, dry_run=dry_run)
+        lost = () if dry_run else tuple(discard)
+        render.show_json(discarded=lost) if as_json else render.show_lines(
+            f"{what} {'would be removed' if dry_run else 'removed'}" for what in discard
         )
         return
     found = find_leftovers(machine)

@@ -201,9 +201,7 @@ def check_archive(repository: Path, archive: Archive) -> Manifest:
     wanted = {entry.blob: entry.size for entry in manifest.entries if entry.blob}
     if wanted != git_objects.object_sizes(repository, wanted):
         raise CspaceError(f"archive {archive.ref} lacks the bytes of a file")
-    held = set[str]().union(
-        *(git_objects.tree_blobs(repository, one) for one in (archive.commit, *manifest.shared))
-    )
+    held = git_objects.tree_objects(repository, (archive.commit, *manifest.shared))
     if wanted.keys() - held:
         raise CspaceError(f"archive {archive.ref} does not keep the bytes of a file alive")
     git_objects.check_connected(repository, archive.ref, ROOT)

@@ -30,6 +30,9 @@ _CONFIGURATION = """\
 [gc]
 	auto = 0
 {extensions}"""
+# A packed ref can have a name of any length; as a file, with `.lock` behind it, it can not.
+MOST_REF_BYTES = 1000
+MOST_PART_BYTES = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +108,17 @@ def object_types(scratch: Scratch, ids: Iterable[str]) -> dict[str, tuple[str, i
     return {words[0]: (words[1], int(words[2])) for words in found if len(words) == 3}
 
 
-def tree_blobs(scratch: Scratch, commit: str) -> set[str]:
-    """Return the ids of all blobs in a commit's tree, submodules' commits not among them."""
-    listed = scratch.run("ls-tree", "-r", "-z", commit).stdout.split(b"\0")
-    words = (line.split(b"\t", 1)[0].split(b" ") for line in listed if line)
-    return {one[2].decode("ascii") for one in words if one[1] == b"blob"}
+def tree_objects(scratch: Scratch, commits: Iterable[str]) -> set[str]:
+    """Return the trees and blobs below the trees of commits, as far as they are there.
+
+    Unlike `ls-tree` it looks at each once, and so ends where a tree holds itself a billion times.
+
+    Raises:
+        CommandFailed: one of them is no commit, or gone.
+    """
+    asked = "".join(f"{one}^{{tree}}\n" for one in commits).encode("ascii")
+    words = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin")
+    return set(scratch.run(*words, stdin=asked).text.split())
 
 
 def index_objects(scratch: Scratch, index: bytes) -> set[str]:
@@ -142,7 +151,12 @@ def ignored_files(scratch: Scratch, worktree: bytes, index: bytes, exclude: byte
 
 
 def ref_fits(name: bytes) -> bool:
-    """Tell whether git accepts name, a path of several components, as a ref."""
+    """Tell whether git accepts name, a path of several components, as a ref.
+
+    One that is as long as file systems allow is taken for none: an archive's is longer.
+    """
+    if len(name) > MOST_REF_BYTES or max(map(len, name.split(b"/"))) > MOST_PART_BYTES:
+        return False
     try:
         name.decode("utf-8")
     except UnicodeDecodeError:

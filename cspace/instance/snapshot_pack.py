@@ -22,7 +22,7 @@ from cspace.instance.snapshot_git import (
     ignored_files,
     index_objects,
     object_types,
-    tree_blobs,
+    tree_objects,
 )
 from cspace.instance.snapshot_manifest import (
     Carried,
@@ -140,7 +140,8 @@ class _Packing:
             each=self.request.ignored_each, total=self.request.ignored_total,
         )  # fmt: skip
         kept = [replace(one, ignored=True) if one.path in ignored else one for one in kept]
-        self.left_out = [*self.tree.specials, *dropped]
+        outside = repository_of.list_outside(self.workspace, self.tree)
+        self.left_out = [*self.tree.specials, *dropped, *outside]
         self.entries = name_blobs(self.workspace, kept, self.request.object_format)
         self._find_damage()
         self._choose_files()
@@ -256,7 +257,7 @@ class _Packing:
             names = repository_of.read_names(self.workspace, files)
             try:
                 indexed = set[str]().union(*(index_objects(scratch, i) for i in names.indexes))
-                covered = set[str]().union(*(tree_blobs(scratch, head) for head in names.heads))
+                covered = tree_objects(scratch, names.heads)
             except CommandFailed as error:
                 raise _Unfollowed(path, repository_of.reason(error)) from error
             gone = plan_refs(scratch, refs, repository, names, indexed - covered)

@@ -21,7 +21,7 @@ class Refs:
     Attributes:
         named: ref to object.
         keeps: by repository, what one more commit shall hold; `kept` is where it went.
-        heads: the commits that worktrees are on; `covered` are the blobs of their trees.
+        heads: the commits that worktrees are on; `covered` are the objects of their trees.
     """
 
     named: dict[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ def plan_refs(
     """Add one repository to refs, or say what it names that is gone.
 
     Args:
-        indexed: blobs that an index names and no head's tree.
+        indexed: what an index names and no head's tree.
     """
     wanted = {*names.refs.values(), *names.heads, *names.mentioned, *indexed}
     types = {one: kind for one, (kind, _) in object_types(scratch, wanted).items()}

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from cspace.errors import CommandFailed
 from cspace.instance.snapshot_git import Scratch
-from cspace.instance.snapshot_manifest import Entry, Kind, Repository
+from cspace.instance.snapshot_manifest import Entry, Kind, LeftOut, Repository
 from cspace.instance.snapshot_walk import Tree, join
 
 _ID = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{64}|[0-9a-f]{40})(?![0-9a-f])")
 _WHOLE_ID = re.compile(rb"([0-9a-f]{64}|[0-9a-f]{40})\s*")
 _PACKED = re.compile(rb"^([0-9a-f]{40,64}) (\S[^\n]*)$", re.MULTILINE)
+_LINKED = re.compile(rb"(?:^|/)\.git/(?:.*/)?worktrees/[^/]+/gitdir$", re.DOTALL)
 _MENTIONING = (b"logs/", b"rebase-merge/", b"rebase-apply/", b"sequencer/", b"BISECT_", b"refs/")
 _KNOWN_EXTENSIONS = frozenset({"noop", "preciousobjects", "worktreeconfig", "relativeworktrees"})
 
@@ -158,6 +159,17 @@ def find_worktrees(root: Path, tree: Tree) -> Iterator[tuple[bytes, bytes]]:
             )
             if content.startswith(b"gitdir:") and os.path.isdir(directory):  # noqa: PTH112
                 yield worktree, directory
+
+
+def list_outside(root: Path, tree: Tree) -> Iterator[LeftOut]:
+    """Yield the linked worktrees outside of root: their commits come along, no file does."""
+    for entry in tree.entries:
+        if entry.kind is Kind.FILE and _LINKED.search(entry.path):
+            directory = os.path.dirname(join(root, entry.path))  # noqa: PTH120  names are bytes
+            named = _read(join(root, entry.path)).strip().removesuffix(b"/.git")
+            top = os.path.normpath(os.path.join(directory, named))  # noqa: PTH118
+            if not top.startswith(join(root, b"") + b"/"):
+                yield LeftOut(top, 0, "a linked worktree outside of the workspace")
 
 
 def _listed(directory: bytes) -> list[bytes]:

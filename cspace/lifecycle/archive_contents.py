@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import tempfile
 from collections.abc import Iterator
@@ -27,15 +28,20 @@ from cspace.instance.snapshot_walk import SHARED
 from cspace.lifecycle.archives import count_own_commits, find_archive, find_branch
 
 _STASHES = b".git/logs/refs/stash"
+# A split index is in two files.
+_INDEX = re.compile(rb"\.git/(index|sharedindex\.[0-9a-f]+)")
 _LINKED = re.compile(rb"\.git/worktrees/[^/]+/gitdir")
 _SHARED = tuple(one + b"/" for one in SHARED)
 _OURS = re.compile(r"\d+/(keep|other/\d+)")
+# A tree that holds itself many times over can name any number of paths.
+MOST_PATHS = 500_000
 
 
 class State(StrEnum):
     """How a path stands to the commit that the workspace was on; one can be staged and changed.
 
-    It is unknown where the repository came along as plain files, which git on the host never reads.
+    It is unknown where the repository came along as plain files, which git on the host never reads,
+    and where that commit names more than MOST_PATHS.
     """
 
     COMMITTED = "committed"
@@ -168,6 +174,8 @@ class _Comparison:
             one.number == 0 and one.carried is Carried.OBJECTS for one in manifest.repositories
         )
         self.head = _read_head(repository, manifest) if self.readable else {}
+        if len(self.head) > MOST_PATHS:
+            self.readable, self.head = False, {}
         self.index = _read_index(repository, manifest) if self.readable else {}
         # Below one of these, another repository knows what is staged.
         self.nested = tuple(
@@ -220,15 +228,19 @@ def _read_head(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
     commit = refs.get(f"0/refs/heads/{branch}" if branch else "0/HEAD")
     if commit is None:
         return {}
-    tree = git_objects.iter_tree(repository, commit)
+    tree = itertools.islice(git_objects.iter_tree(repository, commit), MOST_PATHS + 1)
     return {entry.path: Staged(entry.mode, entry.id, hidden=False) for entry in tree}
 
 
 def _read_index(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
-    entry = next((entry for entry in manifest.entries if entry.path == b".git/index"), None)
-    if entry is None or not entry.blob:
+    parts = {
+        entry.path.removeprefix(b".git/").decode("ascii"): entry.blob
+        for entry in manifest.entries
+        if _INDEX.fullmatch(entry.path) and entry.blob
+    }
+    if "index" not in parts:
         return {}
-    with tempfile.NamedTemporaryFile(prefix="cspace-index-") as file:
-        file.write(git_objects.read_blob(repository, entry.blob))
-        file.flush()
-        return git.list_index(repository, Path(file.name))
+    with tempfile.TemporaryDirectory(prefix="cspace-index-") as temporary:
+        for name, blob in parts.items():
+            (Path(temporary) / name).write_bytes(git_objects.read_blob(repository, blob))
+        return git.list_index(repository, Path(temporary) / "index")

@@ -16,6 +16,7 @@ from cspace.instance.notes_merge import merge_notes
 from cspace.instance.observe import Observed, get_instance
 from cspace.instance.plan import Action, Step, plan_down
 from cspace.instance.record import NewerRecord
+from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
@@ -110,17 +111,27 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
         CspaceError: the work can not be archived; the instance is stopped, nothing is removed.
     """
     with _locked(host, name):
+        planned = plan(host, name, discard=discard)
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         steps.clear_debris(host, name)
-        archived, notices = None, tuple[str, ...]()
-        for step in plan(host, name, discard=discard).steps:
+        archived, held, notices = None, None, tuple[str, ...]()
+        for step in planned.steps:
             with host.phase(name, step.action, step.cause):
                 if step.action is Action.ARCHIVE:
                     archived = steps.archive_work(host, host.observe(name))
-                    notices = merge_notes(host.project.root, archived)
+                    held = load_manifest(host.project.root, archived)
+                    notices = (*merge_notes(host.project.root, archived), *_missing(archived, held))
                 else:
-                    _apply(host, name, step, archived)
+                    _apply(host, name, step, held)
     return Removed(name, archived.stamp if archived else None, quarantined, notices)
+
+
+def _missing(archived: Archive, held: Manifest) -> tuple[str, ...]:
+    """Say that something did not come along; what it was, the archive tells."""
+    look = f"cspace archive show {archived.reference}"
+    left_out = f"paths left out of the archive: {len(held.left_out)}; {look} names them"
+    unread = f"git could not follow all of it, so that came along as plain files: {look}"
+    return (*([left_out] if held.left_out else []), *([unread] if held.problems else []))
 
 
 @contextlib.contextmanager
@@ -136,7 +147,7 @@ def _get(host: Host, name: str) -> Observed:
     return get_instance(host.engine, host.user, host.project.id, name)
 
 
-def _apply(host: Host, name: str, step: Step, archived: Archive | None) -> None:
+def _apply(host: Host, name: str, step: Step, held: Manifest | None) -> None:
     match step.action:
         case Action.STOP:
             steps.stop(host, name)
@@ -145,9 +156,8 @@ def _apply(host: Host, name: str, step: Step, archived: Archive | None) -> None:
         case Action.CONTAINERS:
             host.engine.remove_all(labels.of_instance(host.project.id, name))
         case Action.STATE:
-            if archived is not None:
+            if held is not None:
                 # Up to here something that is not a container of ours could have written.
-                held = load_manifest(host.project.root, archived)
                 check_unchanged(host.paths(name).workspace, held)
             remove_state(host.paths(name))
         case _:

@@ -221,14 +221,22 @@ def _kept(machine: Machine, paths: InstancePaths, observed: Observed) -> Iterato
     """Yield what an instance takes, where it does not run; its work is only there."""
     root, what = root_of(machine, paths), _name(paths)
     if root is None or not root.is_dir():
-        reason = f"its project is gone{f': {root}' if root else ''}; nothing can archive its work"
-        remedy = f"move the project back, or lose the work: cspace prune --discard {what}"
+        reason, way = _lost(root, observed)
+        remedy = f"{way}, or lose the work: cspace prune --discard {what}"
         yield Leftover(Kind.ORPHAN, what, _size(paths.state), reason, remedy)
     elif observed.status not in (Status.RUNNING, Status.STARTING, Status.UNHEALTHY):
         made = observed.record.created if observed.record else None
         age = f", made {(machine.now() - made).days} days ago" if made else ""
         remedy = f"cd {quote(str(root))} && cspace down {observed.name}"
         yield Leftover(Kind.INSTANCE, what, _size(paths.state), f"{observed.status}{age}", remedy)
+
+
+def _lost(root: Path | None, observed: Observed) -> tuple[str, str]:
+    """Say why nothing can archive an instance's work from here, and what would be a way."""
+    if root is not None:
+        return f"its project is gone: {root}", "move the project back"
+    why = f": {observed.problem}" if observed.problem else ""
+    return f"its project is not known{why}", f"in its project: cspace down {observed.name}"
 
 
 def root_of(machine: Machine, paths: InstancePaths) -> Path | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cspace import files, trees
+from cspace import files, proc, trees
 from cspace.errors import CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
@@ -57,7 +57,7 @@ def _held(machine: Machine, lock: Path | None) -> Iterator[None]:
         if lock is not None:
             files.ensure_directory(lock.parent, owner=machine.owner, mode=0o700)
             take = files.lock(lock, timeout=0, holder="cspace prune", owner=machine.owner)
-            stack.enter_context(take)
+            stack.enter_context(proc.holding(stack.enter_context(take)))
         yield
 
 
@@ -84,8 +84,11 @@ def _remove_containers(machine: Machine, paths: InstancePaths) -> None:
         machine.engine.remove_all(labels.of_instance(paths.state.parent.name, paths.state.name))
 
 
-def discard(machine: Machine, what: str) -> None:
+def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
     """Remove an instance whose project is gone, with the work that nobody can archive any more.
+
+    Args:
+        dry_run: only look whether it may be removed.
 
     Raises:
         UsageError: there is none of that name, or its project is still there.
@@ -98,6 +101,8 @@ def discard(machine: Machine, what: str) -> None:
         raise UsageError(
             f"the project of {what} is there: {root}", hint=f"in it: cspace down {paths.state.name}"
         )
+    if dry_run:
+        return
     with _held(machine, paths.lock):
         for whose in (
             labels.of_task(paths.state),

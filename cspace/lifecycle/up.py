@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cspace import files
@@ -102,10 +102,18 @@ def _make_state(host: Host, name: str) -> None:
 
 def plan(host: Host, name: str, wish: Wish) -> Planned:
     """Plan an `up` without doing any of it; what it would refuse at once is refused here too."""
-    planned = _plan(host, host.observe(check_name(name)), wish)
+    observed = host.observe(check_name(name))
+    planned = _plan(host, observed, _resumed(observed, wish))
     if any(step.action is Action.WORKSPACE for step in planned):
         plan_start(host.project, name, wish.branch)
     return Planned(name, planned)
+
+
+def _resumed(observed: Observed, wish: Wish) -> Wish:
+    """Go on with a restore that was killed, unless another one is asked for."""
+    if wish.restoring is not None or observed.record is None:
+        return wish
+    return replace(wish, restoring=observed.record.restoring)
 
 
 def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:
@@ -131,6 +139,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
     with host.locked(name), _forgotten_if_empty(host, name):
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         before = host.observe(name)
+        wish = _resumed(before, wish)
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
         steps.clear_debris(host, name)

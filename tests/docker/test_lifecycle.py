@@ -17,7 +17,8 @@ from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import ignore
 from cspace.instance import labels
 from cspace.instance.observe import Status, list_instances
-from cspace.instance.record import load_record, save_record
+from cspace.instance.record import NewerRecord, load_record, save_record
+from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.down import down, stop
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
@@ -54,6 +55,39 @@ def test_a_workspace_deleted_under_a_running_instance_is_made_anew(
     assert inside(up(host, NAME, Wish()), "git", "status", "--short") == ""
     (mercury.workspace / "seen").touch()
     assert "seen" in inside(mercury, "ls", "/workspace")
+
+
+def test_what_an_archive_leaves_out_is_said(host: Host, mercury: Ready) -> None:
+    (mercury.workspace / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    (mercury.workspace / "large.log").write_bytes(b"x" * (IGNORED_EACH + 1))
+    gone = down(host, NAME)
+    look = f"cspace archive show {NAME}/{gone.archive}"
+    assert gone.notices == (f"paths left out of the archive: 1; {look} names them",)
+
+
+def test_of_a_newer_versions_instance_down_removes_nothing_at_all(
+    host: Host, mercury: Ready
+) -> None:
+    paths = host.paths(NAME)
+    known = paths.record.read_text(encoding="utf-8")
+    paths.record.write_text(known.replace('"schema": 1', '"schema": 2'), encoding="utf-8")
+    theirs = paths.state / "archive-of-theirs"
+    theirs.mkdir()
+    with pytest.raises(NewerRecord):
+        down(host, NAME)
+    assert theirs.is_dir()
+    assert host.observe(NAME).container is not None
+
+
+def test_up_goes_on_with_a_restore_that_was_killed_before_it_had_a_workspace(
+    host: Host, mercury: Ready
+) -> None:
+    (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
+    record = load_record(host.paths(NAME).record)
+    reference = f"{NAME}/{down(host, NAME).archive}"
+    host.paths(NAME).state.mkdir()
+    save_record(host.paths(NAME).record, replace(record, restoring=reference), host.owner)
+    assert (up(host, NAME, Wish()).workspace / "work").read_text(encoding="utf-8") == "work\n"
 
 
 def test_ownership_only_in_memory_hazard_a_record_deleted_by_hand_costs_no_work(

@@ -127,11 +127,22 @@ def test_an_instance_whose_project_is_gone_goes_only_when_it_is_named(
     assert left.kind is Kind.ORPHAN
     assert f"cspace prune --discard {what}" in str(left.remedy)
     assert pruned(elsewhere).removed == ()
+    discard(elsewhere, what, dry_run=True)
     assert paths.workspace.is_dir()
     discard(elsewhere, what)
     assert not paths.state.exists()
     assert machine.engine.list_labels(labels.of_project(host.project.id)) == ()
     moved.rename(host.project.root)
+
+
+def test_an_instance_whose_record_is_not_understood_is_not_said_to_lack_its_project(
+    host: Host, machine: Machine, paths: InstancePaths
+) -> None:
+    paths.workspace.mkdir(parents=True)
+    paths.record.write_text('{"schema": 99}', encoding="utf-8")
+    left = found(replace(machine, here=None))[instance(machine, host)]
+    assert left.reason.startswith(f"its project is not known: {paths.record} has schema 99")
+    assert str(left.remedy).startswith(f"in its project: cspace down {NAME}")
 
 
 @pytest.mark.parametrize("what", ["mercury", "../mercury", "a/../b", "nowhere-12345678/mercury"])

@@ -41,6 +41,17 @@ def commit(where: Path, name: str, content: str = "content\n") -> str:
     return git(where, "rev-parse", "HEAD")
 
 
+def plant_tree_bomb(repository: Path, head: str) -> None:
+    """Put into a HEAD file a commit of a few objects that names ten billion paths."""
+    one = proc.run("git", "-C", repository, "hash-object", "-w", "--stdin", stdin=b"x").text
+    kind = "100644 blob"
+    for _ in range(10):
+        tree = "".join(f"{kind} {one}\tentry{number}\n" for number in range(10))
+        one = proc.run("git", "-C", repository, "mktree", stdin=tree.encode("ascii")).text
+        kind = "040000 tree"
+    (repository / head).write_text(git(repository, "commit-tree", "-m", "bomb", one) + "\n")
+
+
 def make_host(parent: Path) -> Path:
     """Return a host's repository with two commits, a directory and an ignore file."""
     host = parent / "host"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.instance.snapshot_trees import (
     commit,
     git,
@@ -95,6 +97,21 @@ def test_annotated_tags_notes_and_odd_refs_come_back(host: Path, workspace: Path
     git(workspace, "pack-refs", "--all")
     comes_back(host, workspace)
     assert git(workspace, "notes", "--ref", "cs/decisions", "show", "HEAD") == "why"
+
+
+@pytest.mark.parametrize("name", ["x" * 251, "/".join(["deep"] * 250), "x" * 5000])
+def test_a_branch_with_a_name_that_is_too_long_for_an_archives_ref_comes_back(
+    host: Path, workspace: Path, name: str
+) -> None:
+    work = commit(workspace, "work.txt")
+    git(workspace, "reset", "--quiet", "--hard", "HEAD~1")
+    git(workspace, "pack-refs", "--all")
+    git(workspace, "reflog", "expire", "--expire=now", "--all")
+    packed = workspace / ".git/packed-refs"
+    known = packed.read_text(encoding="ascii").replace(" sorted", "")
+    packed.write_text(f"{known}{work} refs/heads/{name}\n", encoding="ascii")
+    comes_back(host, workspace)
+    assert f"{work} commit\trefs/heads/{name}" in git(workspace, "for-each-ref")
 
 
 def test_an_unborn_branch_comes_back(host: Path, workspace: Path) -> None:

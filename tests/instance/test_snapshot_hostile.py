@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.instance.snapshot_trees import git, there_and_back
+from cspace import proc
+from cspace.errors import CommandFailed
+from tests.instance.snapshot_trees import git, plant_tree_bomb, there_and_back
 
 
 @pytest.fixture
@@ -124,3 +126,15 @@ def test_a_link_to_a_directory_outside_is_a_link_and_is_not_followed(
     assert b"link/private.txt" not in after
     assert after == before
     assert (outside / "private.txt").exists()
+
+
+@pytest.mark.parametrize("worktree", [".", "linked"])
+def test_a_tree_that_holds_itself_billions_of_times_ends_no_packing(
+    host: Path, workspace: Path, worktree: str
+) -> None:
+    git(workspace, "worktree", "add", "--quiet", "--detach", "linked")
+    plant_tree_bomb(workspace, git(workspace / worktree, "rev-parse", "--git-path", "HEAD"))
+    with pytest.raises(CommandFailed, match="no answer within"):
+        proc.run("git", "-C", workspace / worktree, "ls-tree", "-r", "HEAD", timeout=0.5)
+    before, after = there_and_back(host, workspace)
+    assert after == before

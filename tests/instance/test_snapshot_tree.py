@@ -136,6 +136,17 @@ def test_sockets_and_fifos_are_listed_with_their_kind(
     )
 
 
+def test_a_linked_worktree_outside_of_the_workspace_is_listed(
+    host: Path, workspace: Path, tmp_path: Path
+) -> None:
+    for place in (workspace / "inside", tmp_path / "outside"):
+        git(workspace, "worktree", "add", "--quiet", "--detach", place)
+    pack(workspace, tmp_path / "exchange")
+    assert manifest_of(tmp_path / "exchange" / BUNDLE, host).left_out == (
+        LeftOut(os.fsencode(tmp_path / "outside"), 0, "a linked worktree outside of the workspace"),
+    )
+
+
 def test_shared_context_and_memory_are_never_part_of_an_archive(
     host: Path, workspace: Path, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from cspace.errors import NotFound
 from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.archive_contents import Contents, State, describe_archive
 from cspace.project import Project
-from tests.instance.snapshot_trees import commit, git
+from tests.instance.snapshot_trees import commit, git, plant_tree_bomb
 from tests.lifecycle.conftest import Keep
 
 
@@ -107,6 +107,25 @@ def test_a_repository_that_git_can_not_read_hides_no_path(
     contents = describe_archive(project.root, "mercury")
     assert states(contents)[b"src/main.py"] == {State.UNKNOWN}
     assert [one.path for one in contents.problems] == [b".git"]
+
+
+def test_a_split_index_is_read(project: Project, workspace: Path, keep: Keep) -> None:
+    git(workspace, "update-index", "--split-index")
+    (workspace / "added").write_text("x", encoding="utf-8")
+    git(workspace, "add", "added")
+    assert list((workspace / ".git").glob("sharedindex.*"))
+    keep()
+    found = states(describe_archive(project.root, "mercury"))
+    assert (found[b"added"], found[b"src/main.py"]) == ({State.STAGED}, {State.COMMITTED})
+
+
+def test_a_commit_that_names_billions_of_paths_is_not_read_to_the_end(
+    project: Project, workspace: Path, keep: Keep
+) -> None:
+    plant_tree_bomb(workspace, ".git/HEAD")
+    keep()
+    found = states(describe_archive(project.root, "mercury"))
+    assert found == {b".gitignore": {State.UNKNOWN}, b"src/main.py": {State.UNKNOWN}}
 
 
 def test_without_an_index_everything_is_staged_for_removal(
