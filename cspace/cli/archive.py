@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
-from cspace.cli.inside import on_terminal
+from cspace.cli.ask import confirm_removal
 from cspace.cli.options import AsJson, DryRun, complete_archive
 from cspace.deps import Deps
-from cspace.errors import UsageError
 
 if TYPE_CHECKING:
     from cspace.lifecycle.archive_contents import Contents
@@ -105,7 +104,7 @@ def _text(raw: bytes) -> str:
 def _show_contents(contents: Contents) -> None:
     facts = (
         ("archive", f"{contents.name}/{contents.stamp}"),
-        ("made", f"{contents.time:%Y-%m-%d %H:%M:%S} UTC"),
+        ("made", render.moment(contents.time)),
         ("branch", contents.branch or "(none)"),
         ("commits", f"{contents.commits} that only archives have"),
     )
@@ -175,7 +174,8 @@ def prune(  # noqa: PLR0913  one parameter an option
         _show_pruning(planned)
     if removes:
         if not yes:
-            _ask(len(planned.archives), as_json=as_json)
+            how_many = render.count(len(planned.archives), "archive")
+            confirm_removal(f"Remove {how_many} for good?", as_json=as_json)
         core.prune(deps.project, planned)
     if as_json:
         render.show_json(removed=removes, **render.plain(planned))
@@ -192,18 +192,3 @@ def _show_pruning(planned: Pruning) -> None:
     render.show_lines(each.reference for each in planned.archives)
     room = "an unknown size" if planned.bytes is None else render.size(planned.bytes)
     render.note(f"git can free {room} after that, at its next garbage collection")
-
-
-def _ask(count: int, *, as_json: bool) -> None:
-    """Ask before work is lost; where nobody can answer, stop.
-
-    Raises:
-        UsageError: there is no terminal.
-        Abort: the answer is no.
-    """
-    if as_json or not on_terminal():
-        raise UsageError(
-            f"{count} archives would be lost for good, and nobody is there to ask",
-            hint="say --yes to remove them, or --dry-run to look",
-        )
-    typer.confirm(f"Remove {count} archives for good?", abort=True, err=True)

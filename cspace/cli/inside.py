@@ -160,7 +160,7 @@ def _status_lines(found: Description) -> list[str]:
         ("status", found.status),
         ("branch", found.branch),
         ("base", found.base),
-        ("created", found.created),
+        ("created", found.created and render.moment(found.created)),
         ("workspace", found.workspace),
         ("container", found.container),
         ("image", found.image),

@@ -86,6 +86,7 @@ def start(
     """
     from cspace.lifecycle import up as core  # noqa: PLC0415  pulls in the settings
 
+    _check_choice(names, every=every)
     host = context.obj.host()
     wanted = _choose(context.obj, names, every=every)
     _show_ready(wanted, lambda name: core.start(host, name), as_json=as_json)
@@ -100,6 +101,7 @@ def stop(
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
 
+    _check_choice(names, every=every)
     host = context.obj.host(teardown=True)
     _show_batch(
         _choose(context.obj, names, every=every),
@@ -133,6 +135,7 @@ def down(
 
     host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())
+    _check_choice(names, every=every)
     wanted = _choose(context.obj, [*(names or ()), *lost], every=every)
     if dry_run:
         plans = tuple(core.plan(host, name, discard=name in lost) for name in wanted)
@@ -172,6 +175,12 @@ def restore(
         _show_plans((plan(host, new_name or name, wish),), as_json=as_json)
         return
     _show_ready((new_name or name,), lambda each: core.restore(host, each, wish), as_json=as_json)
+
+
+def _check_choice(names: list[str] | None, *, every: bool) -> None:
+    if names and every:
+        hint = "leave one of them out; cspace list shows the instances"
+        raise UsageError(f"--all and {' '.join(names)} say two things", hint=hint)
 
 
 def _choose(deps: Deps, names: list[str] | None, *, every: bool) -> tuple[str, ...]:

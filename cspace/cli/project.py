@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.ask import confirm
 from cspace.cli.inside import on_terminal
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
@@ -86,7 +87,7 @@ def trust(
 
 def _agrees() -> bool:
     """Ask the person in front of us; nobody there is a no."""
-    return on_terminal() and typer.confirm("Allow all of this?", err=True)
+    return on_terminal() and confirm("Allow all of this?")
 
 
 def _show_revoked(*, changed: bool, as_json: bool) -> None:
