@@ -26,7 +26,10 @@ app = typer.Typer(help="List, show and remove archived work.", no_args_is_help=T
 def list_archives(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="One instance [all].", autocompletion=complete_archive)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="One instance [all].", autocompletion=complete_archive
+        ),
     ] = None,
     *,
     as_json: AsJson = False,
@@ -159,7 +162,9 @@ def prune(  # noqa: PLR0913  one parameter an option
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove archives for good; git frees the room when it next collects garbage.
+    """Remove archives for good.
+
+    git frees the room when it next collects garbage.
 
     Examples: cspace archive prune --keep 3 --dry-run · cspace archive prune mercury --all --yes
     """

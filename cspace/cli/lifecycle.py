@@ -17,6 +17,7 @@ from cspace.cli.options import (
     Names,
     Sets,
     complete_name,
+    complete_time,
     parse_flags,
 )
 from cspace.deps import Deps
@@ -53,9 +54,10 @@ def up(  # noqa: PLR0913  one parameter an option
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring instances up: each a devcontainer with its own clone of this repository.
+    """Bring up instances, each with its own clone.
 
-    Running ones are reused. On a terminal, a single one is attached to.
+    An instance is a devcontainer. Running ones are reused. On a terminal, a single one is attached
+    to.
 
     Examples: cspace up mercury · cspace up mercury venus · cspace up -n 4 · cspace up --dry-run
     """
@@ -127,7 +129,9 @@ def down(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Archive the work of instances, then remove their containers, network and state.
+    """Archive the work of instances, then remove them.
+
+    Their containers, network and directory go; `cspace restore` brings an instance back.
 
     Examples: cspace down mercury · cspace down --all · cspace down --discard mercury
     """
@@ -154,15 +158,22 @@ def restore(
     name: ArchiveName,
     *,
     archive: Annotated[
-        str | None, typer.Option(help="Which archive, by its time [the last].")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Which archive, by its time [the last].",
+            autocompletion=complete_time,
+        ),
     ] = None,
     new_name: Annotated[
-        str | None, typer.Option("--as", help="Restore under another name.")
+        str | None, typer.Option("--as", metavar="NAME", help="Restore under another name.")
     ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring an archived instance back, byte for byte; `cspace archive list` shows what there is.
+    """Bring an archived instance back, byte for byte.
+
+    `cspace archive list` shows what there is.
 
     Examples: cspace restore mercury · cspace restore mercury --as venus
     """

@@ -31,10 +31,10 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove what cspace left on this machine, of all your projects, and what can not hold work.
+    """Remove what cspace left on this machine.
 
-    Shows everything first, with sizes and reasons. What may hold work is shown with the command
-    that deals with it.
+    Of all your projects, and only what can not hold work. Shows everything first, with sizes and
+    reasons; what may hold work is shown with the command that deals with it.
 
     Examples: cspace prune --dry-run · cspace prune --yes
     """

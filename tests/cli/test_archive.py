@@ -8,10 +8,13 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+import typer
 
-from cspace.cli.options import complete_archive
+from cspace.cli.options import complete_archive, complete_time
 from tests.cli.test_app import cspace
 from tests.instance.snapshot_trees import git
 
@@ -92,9 +95,17 @@ def test_what_goes_is_named(repo: Path) -> None:
     assert archives(repo) == [f"mercury/{NEW}"]
 
 
-@pytest.mark.parametrize(("said", "left"), [(b"\n", 3), (b"n\n", 3), (b"y\n", 0)])
+@pytest.mark.parametrize(
+    ("said", "left", "code", "end"),
+    [
+        (b"\n", 3, 1, b"error: nothing was removed\n"),
+        (b"n\n", 3, 1, b"error: nothing was removed\n"),
+        (b"\x04", 3, 130, b"\ninterrupted; the same command takes up where it stopped\n"),
+        (b"y\n", 0, 0, b"3 removed\n"),
+    ],
+)
 def test_on_a_terminal_it_asks_and_takes_no_answer_for_a_no(
-    repo: Path, said: bytes, left: int
+    repo: Path, said: bytes, left: int, code: int, end: bytes
 ) -> None:
     ours, theirs = pty.openpty()
     os.write(ours, said)
@@ -105,6 +116,7 @@ def test_on_a_terminal_it_asks_and_takes_no_answer_for_a_no(
     os.close(theirs)
     os.close(ours)
     assert b"Remove 3 archives for good?" in done.stderr
+    assert (done.returncode, done.stderr[-len(end) :]) == (code, end)
     assert len(archives(repo)) == left, done.stderr
 
 
@@ -115,5 +127,7 @@ def test_a_shell_completes_names_and_after_a_slash_times(
     assert complete_archive("m") == ["mercury"]
     assert complete_archive("mercury/2026") == [f"mercury/{NEW}"]
     assert complete_archive("") == ["mercury", "venus"]
+    line = SimpleNamespace(params={"name": "mercury"})
+    assert complete_time(cast("typer.Context", line), "2025") == [OLD]
     monkeypatch.chdir("/")
     assert complete_archive("") == []

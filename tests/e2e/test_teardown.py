@@ -108,7 +108,8 @@ def test_down_archives_all_work_and_restore_brings_it_back_byte_for_byte(person:
 def test_an_archive_can_be_restored_under_another_name_while_the_first_is_there(
     person: Person,
 ) -> None:
-    person.cspace("restore", "mercury", "--as", "venus")
+    (made,) = person.cspace("restore", "mercury", "--as", "venus", "--json").json["instances"]
+    assert made["branch"] == person.inside("venus", "git", "branch", "--show-current").strip()
     # Asking git has refreshed the index of a repository below mercury.
     here, there = (outside_git(person, name) for name in ("venus", "mercury"))
     assert {path for path in here if here[path] != there[path]} <= {
