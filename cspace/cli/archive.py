@@ -10,7 +10,7 @@ import typer
 
 from cspace.cli import render
 from cspace.cli.ask import confirm_removal
-from cspace.cli.options import AsJson, DryRun, complete_archive
+from cspace.cli.options import ArchiveName, AsJson, DryRun, complete_archive
 from cspace.deps import Deps
 
 if TYPE_CHECKING:
@@ -64,14 +64,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 @app.command()
 def show(
     context: typer.Context,
-    archive: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME[/TIME]",
-            help="Which one; without its time the newest.",
-            autocompletion=complete_archive,
-        ),
-    ],
+    archive: ArchiveName,
     *,
     files: Annotated[bool, typer.Option("--files", help="Name every file.")] = False,
     as_json: AsJson = False,

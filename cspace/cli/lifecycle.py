@@ -17,7 +17,6 @@ from cspace.cli.options import (
     Names,
     Sets,
     complete_name,
-    complete_time,
     parse_flags,
 )
 from cspace.deps import Deps
@@ -155,16 +154,8 @@ def down(
 
 def restore(
     context: typer.Context,
-    name: ArchiveName,
+    archive: ArchiveName,
     *,
-    archive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Which archive, by its time [the last].",
-            autocompletion=complete_time,
-        ),
-    ] = None,
     new_name: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Restore under another name.")
     ] = None,
@@ -175,17 +166,18 @@ def restore(
 
     `cspace archive list` shows what there is.
 
-    Examples: cspace restore mercury · cspace restore mercury --as venus
+    Examples: cspace restore mercury · cspace restore mercury/20260414T103000Z --as venus
     """
     from cspace.lifecycle import restore as core  # noqa: PLC0415  pulls in the settings
     from cspace.lifecycle.up import plan  # noqa: PLC0415
 
     host = context.obj.host()
-    wish = core.find_wish(host, name, archive)
+    wish = core.find_wish(host, archive)
+    name = new_name or archive.partition("/")[0]
     if dry_run:
-        _show_plans((plan(host, new_name or name, wish),), as_json=as_json)
+        _show_plans((plan(host, name, wish),), as_json=as_json)
         return
-    _show_ready((new_name or name,), lambda each: core.restore(host, each, wish), as_json=as_json)
+    _show_ready((name,), lambda each: core.restore(host, each, wish), as_json=as_json)
 
 
 def _check_choice(names: list[str] | None, *, every: bool) -> None:

@@ -35,12 +35,6 @@ def complete_archive(incomplete: str) -> list[str]:
     return [word for word in dict.fromkeys(words) if word.startswith(incomplete)]
 
 
-def complete_time(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete an archive's time, of the instance that is named on the line."""
-    prefix = f"{context.params.get('name') or ''}/"
-    return [word.removeprefix(prefix) for word in complete_archive(prefix + incomplete)]
-
-
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="The instance.", autocompletion=complete_name)
 ]
@@ -50,7 +44,11 @@ Names = Annotated[
 ]
 ArchiveName = Annotated[
     str,
-    typer.Argument(metavar="NAME", help="The instance that was.", autocompletion=complete_archive),
+    typer.Argument(
+        metavar="NAME[/TIME]",
+        help="Which one; without its time the newest.",
+        autocompletion=complete_archive,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 All = Annotated[bool, typer.Option("--all", help="Every instance of this project.")]

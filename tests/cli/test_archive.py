@@ -8,13 +8,10 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
-import typer
 
-from cspace.cli.options import complete_archive, complete_time
+from cspace.cli.options import complete_archive
 from tests.cli.test_app import cspace
 from tests.instance.snapshot_trees import git
 
@@ -127,7 +124,5 @@ def test_a_shell_completes_names_and_after_a_slash_times(
     assert complete_archive("m") == ["mercury"]
     assert complete_archive("mercury/2026") == [f"mercury/{NEW}"]
     assert complete_archive("") == ["mercury", "venus"]
-    line = SimpleNamespace(params={"name": "mercury"})
-    assert complete_time(cast("typer.Context", line), "2025") == [OLD]
     monkeypatch.chdir("/")
     assert complete_archive("") == []
