@@ -169,9 +169,8 @@ def _usage(name: str, command: Any) -> str:
     for one in _declared(command):
         many = "..." if one.nargs == -1 else ""
         if one.param_type_name == "argument":
-            words.append(
-                f"{one.name.upper()}{many}" if one.required else f"[{one.name.upper()}{many}]"
-            )
+            word = f"{_spelled(one)}{many}"
+            words.append(word if one.required else f"[{word}]")
     return " ".join([*words, "[OPTIONS]"] if _named_options(command) else words)
 
 
@@ -187,7 +186,8 @@ def _options(parameters: Iterable[Any]) -> Iterator[str]:
 
 def _spelled(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
-        return str(parameter.name).upper()
+        # A parameter that is named like a built-in of Python ends with an underscore.
+        return str(parameter.name).upper().rstrip("_")
     value = "" if parameter.is_flag else f" {parameter.metavar or parameter.name.upper()}"
     return ", ".join(parameter.opts) + value
 

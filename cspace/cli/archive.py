@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
-from cspace.cli.inside import on_terminal
-from cspace.cli.options import AsJson, DryRun, complete_archive
+from cspace.cli.ask import confirm_removal
+from cspace.cli.options import ArchiveName, AsJson, DryRun, complete_archive
 from cspace.deps import Deps
-from cspace.errors import UsageError
 
 if TYPE_CHECKING:
     from cspace.lifecycle.archive_contents import Contents
@@ -27,7 +26,10 @@ app = typer.Typer(help="List, show and remove archived work.", no_args_is_help=T
 def list_archives(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="One instance [all].", autocompletion=complete_archive)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="One instance [all].", autocompletion=complete_archive
+        ),
     ] = None,
     *,
     as_json: AsJson = False,
@@ -62,14 +64,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 @app.command()
 def show(
     context: typer.Context,
-    archive: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME[/TIME]",
-            help="Which one; without its time the newest.",
-            autocompletion=complete_archive,
-        ),
-    ],
+    archive: ArchiveName,
     *,
     files: Annotated[bool, typer.Option("--files", help="Name every file.")] = False,
     as_json: AsJson = False,
@@ -105,7 +100,7 @@ def _text(raw: bytes) -> str:
 def _show_contents(contents: Contents) -> None:
     facts = (
         ("archive", f"{contents.name}/{contents.stamp}"),
-        ("made", f"{contents.time:%Y-%m-%d %H:%M:%S} UTC"),
+        ("made", render.moment(contents.time)),
         ("branch", contents.branch or "(none)"),
         ("commits", f"{contents.commits} that only archives have"),
     )
@@ -160,7 +155,9 @@ def prune(  # noqa: PLR0913  one parameter an option
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove archives for good; git frees the room when it next collects garbage.
+    """Remove archives for good.
+
+    git frees the room when it next collects garbage.
 
     Examples: cspace archive prune --keep 3 --dry-run · cspace archive prune mercury --all --yes
     """
@@ -175,7 +172,8 @@ def prune(  # noqa: PLR0913  one parameter an option
         _show_pruning(planned)
     if removes:
         if not yes:
-            _ask(len(planned.archives), as_json=as_json)
+            how_many = render.count(len(planned.archives), "archive")
+            confirm_removal(f"Remove {how_many} for good?", as_json=as_json)
         core.prune(deps.project, planned)
     if as_json:
         render.show_json(removed=removes, **render.plain(planned))
@@ -192,18 +190,3 @@ def _show_pruning(planned: Pruning) -> None:
     render.show_lines(each.reference for each in planned.archives)
     room = "an unknown size" if planned.bytes is None else render.size(planned.bytes)
     render.note(f"git can free {room} after that, at its next garbage collection")
-
-
-def _ask(count: int, *, as_json: bool) -> None:
-    """Ask before work is lost; where nobody can answer, stop.
-
-    Raises:
-        UsageError: there is no terminal.
-        Abort: the answer is no.
-    """
-    if as_json or not on_terminal():
-        raise UsageError(
-            f"{count} archives would be lost for good, and nobody is there to ask",
-            hint="say --yes to remove them, or --dry-run to look",
-        )
-    typer.confirm(f"Remove {count} archives for good?", abort=True, err=True)

@@ -18,6 +18,8 @@ def show(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Show every setting in force here, with its value and its source.
 
     What a project's files set and is not trusted is not in force: it comes last, and says so.
+
+    Example: cspace config show --json
     """
     from cspace.settings.load import list_entries, list_untrusted  # noqa: PLC0415  pydantic
 
@@ -40,7 +42,10 @@ def _dump(value: object) -> str:
 
 @app.command()
 def schema() -> None:
-    """Print the JSON Schema of a settings file."""
+    """Print the JSON Schema of a settings file.
+
+    Example: cspace config schema > cspace.schema.json
+    """
     from cspace.settings.load import settings_schema  # noqa: PLC0415  heavy: pydantic
 
     typer.echo(json.dumps(settings_schema(), indent=2))

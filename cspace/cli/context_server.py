@@ -31,7 +31,9 @@ def context_server(
         ),
     ] = None,
 ) -> None:
-    """Serve the project's context to a model over stdin and stdout, until stdin ends.
+    """Serve the project's context to a model.
+
+    Over stdin and stdout, until stdin ends.
 
     Example: cspace context-server --root .
     """

@@ -16,7 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Say what is broken, and the command that repairs it; changes nothing.
+    """Say what is broken, and the command that repairs it.
+
+    It changes nothing itself.
 
     Example: cspace doctor
     """
@@ -24,7 +26,7 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
     from cspace.doctor.model import Patient  # noqa: PLC0415
 
     deps: Deps = context.obj
-    found = examine(Patient(deps.engine, deps.project, deps.user))
+    found = examine(Patient(deps.engine, deps.project, deps.user, deps.environ))
     if as_json:
         render.show_json(diagnoses=found)
     elif found:
@@ -36,4 +38,4 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
     else:
         render.show_lines(["nothing found"])
     if found:
-        raise Diagnosed(f"doctor found {len(found)} thing{'s' if len(found) > 1 else ''}")
+        raise Diagnosed(f"doctor found {render.count(len(found), 'thing')}")

@@ -54,12 +54,13 @@ def list_instances(context: typer.Context, *, as_json: AsJson = False) -> None:
 def status(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(help="One instance [all].", autocompletion=complete_name)
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One instance [all].", autocompletion=complete_name),
     ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show everything about one instance, or about all of this project.
+    """Show everything about one instance, or about all.
 
     Example: cspace status mercury
     """
@@ -77,9 +78,14 @@ def status(
 def execute(
     context: typer.Context,
     name: Name,
-    command: Annotated[list[str], typer.Argument(help="A program and its arguments, after --.")],
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND...", help="A program and its arguments, after --."),
+    ],
 ) -> None:
-    """Run a program inside an instance and pass its exit code on.
+    """Run a program inside an instance.
+
+    Its exit code is passed on.
 
     Example: cspace exec mercury -- git status
     """
@@ -98,7 +104,8 @@ def attach(
     context: typer.Context,
     name: Name,
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments for claude, after --.")
+        list[str] | None,
+        typer.Argument(metavar="[ARGUMENTS]...", help="Arguments for claude, after --."),
     ] = None,
 ) -> None:
     """Work with Claude Code inside an instance.
@@ -134,7 +141,7 @@ def logs(
 
 
 def ports(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
-    """Show where an instance's ports are published on this machine.
+    """Show where an instance's ports are published.
 
     Example: cspace ports mercury
     """
@@ -160,7 +167,7 @@ def _status_lines(found: Description) -> list[str]:
         ("status", found.status),
         ("branch", found.branch),
         ("base", found.base),
-        ("created", found.created),
+        ("created", found.created and render.moment(found.created)),
         ("workspace", found.workspace),
         ("container", found.container),
         ("image", found.image),

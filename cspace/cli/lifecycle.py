@@ -53,9 +53,10 @@ def up(  # noqa: PLR0913  one parameter an option
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring instances up: each a devcontainer with its own clone of this repository.
+    """Bring up instances, each with its own clone.
 
-    Running ones are reused. On a terminal, a single one is attached to.
+    An instance is a devcontainer. Running ones are reused. On a terminal, a single one is attached
+    to.
 
     Examples: cspace up mercury · cspace up mercury venus · cspace up -n 4 · cspace up --dry-run
     """
@@ -86,6 +87,7 @@ def start(
     """
     from cspace.lifecycle import up as core  # noqa: PLC0415  pulls in the settings
 
+    _check_choice(names, every=every)
     host = context.obj.host()
     wanted = _choose(context.obj, names, every=every)
     _show_ready(wanted, lambda name: core.start(host, name), as_json=as_json)
@@ -100,6 +102,7 @@ def stop(
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
 
+    _check_choice(names, every=every)
     host = context.obj.host(teardown=True)
     _show_batch(
         _choose(context.obj, names, every=every),
@@ -125,7 +128,9 @@ def down(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Archive the work of instances, then remove their containers, network and state.
+    """Archive the work of instances, then remove them.
+
+    Their containers, network and directory go; `cspace restore` brings an instance back.
 
     Examples: cspace down mercury · cspace down --all · cspace down --discard mercury
     """
@@ -133,6 +138,7 @@ def down(
 
     host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())
+    _check_choice(names, every=every)
     wanted = _choose(context.obj, [*(names or ()), *lost], every=every)
     if dry_run:
         plans = tuple(core.plan(host, name, discard=name in lost) for name in wanted)
@@ -148,30 +154,36 @@ def down(
 
 def restore(
     context: typer.Context,
-    name: ArchiveName,
+    archive: ArchiveName,
     *,
-    archive: Annotated[
-        str | None, typer.Option(help="Which archive, by its time [the last].")
-    ] = None,
     new_name: Annotated[
-        str | None, typer.Option("--as", help="Restore under another name.")
+        str | None, typer.Option("--as", metavar="NAME", help="Restore under another name.")
     ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring an archived instance back, byte for byte; `cspace archive list` shows what there is.
+    """Bring an archived instance back, byte for byte.
 
-    Examples: cspace restore mercury · cspace restore mercury --as venus
+    `cspace archive list` shows what there is.
+
+    Examples: cspace restore mercury · cspace restore mercury/20260414T103000Z --as venus
     """
     from cspace.lifecycle import restore as core  # noqa: PLC0415  pulls in the settings
     from cspace.lifecycle.up import plan  # noqa: PLC0415
 
     host = context.obj.host()
-    wish = core.find_wish(host, name, archive)
+    wish = core.find_wish(host, archive)
+    name = new_name or archive.partition("/")[0]
     if dry_run:
-        _show_plans((plan(host, new_name or name, wish),), as_json=as_json)
+        _show_plans((plan(host, name, wish),), as_json=as_json)
         return
-    _show_ready((new_name or name,), lambda each: core.restore(host, each, wish), as_json=as_json)
+    _show_ready((name,), lambda each: core.restore(host, each, wish), as_json=as_json)
+
+
+def _check_choice(names: list[str] | None, *, every: bool) -> None:
+    if names and every:
+        hint = "leave one of them out; cspace list shows the instances"
+        raise UsageError(f"--all and {' '.join(names)} say two things", hint=hint)
 
 
 def _choose(deps: Deps, names: list[str] | None, *, every: bool) -> tuple[str, ...]:

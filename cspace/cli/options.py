@@ -35,12 +35,20 @@ def complete_archive(incomplete: str) -> list[str]:
     return [word for word in dict.fromkeys(words) if word.startswith(incomplete)]
 
 
-Name = Annotated[str, typer.Argument(help="The instance.", autocompletion=complete_name)]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The instance.", autocompletion=complete_name)
+]
 Names = Annotated[
-    list[str] | None, typer.Argument(help="The instances.", autocompletion=complete_name)
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="The instances.", autocompletion=complete_name),
 ]
 ArchiveName = Annotated[
-    str, typer.Argument(help="The instance that was.", autocompletion=complete_archive)
+    str,
+    typer.Argument(
+        metavar="NAME[/TIME]",
+        help="Which one; without its time the newest.",
+        autocompletion=complete_archive,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 All = Annotated[bool, typer.Option("--all", help="Every instance of this project.")]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.ask import confirm
 from cspace.cli.inside import on_terminal
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
@@ -26,9 +27,10 @@ def register(app: typer.Typer) -> None:
 
 
 def init(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Prepare this repository: .cspace.json, .mcp.json, .gitignore and .cspace/.
+    """Prepare this repository for cspace.
 
-    What is there already keeps its content, so it can be run again.
+    Makes .cspace.json, .mcp.json and .cspace/, and adds a line to .gitignore. What is there
+    already keeps its content, so it can be run again.
 
     Example: cspace init && git add -A && git commit -m "Use cspace"
     """
@@ -54,9 +56,9 @@ def trust(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what this project's settings ask for that widens access, and allow it.
+    """Allow what this project's settings ask for.
 
-    It is asked for once: again only when those settings change.
+    Shows what of it widens access, and asks once: again only when those settings change.
 
     Examples: cspace trust · cspace trust --yes · cspace trust --revoke
     """
@@ -86,7 +88,7 @@ def trust(
 
 def _agrees() -> bool:
     """Ask the person in front of us; nobody there is a no."""
-    return on_terminal() and typer.confirm("Allow all of this?", err=True)
+    return on_terminal() and confirm("Allow all of this?")
 
 
 def _show_revoked(*, changed: bool, as_json: bool) -> None:

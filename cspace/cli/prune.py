@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
-from cspace.cli.inside import on_terminal
+from cspace.cli.ask import confirm_removal
 from cspace.cli.options import AsJson, DryRun
 from cspace.deps import Deps
-from cspace.errors import PartialFailure, UsageError
+from cspace.errors import PartialFailure
 
 if TYPE_CHECKING:  # the engine's library and the settings, for which `cspace --help` has no use
     from cspace.lifecycle.leftovers import Leftover
@@ -31,10 +31,10 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove what cspace left on this machine, of all your projects, and what can not hold work.
+    """Remove what cspace left on this machine.
 
-    Shows everything first, with sizes and reasons. What may hold work is shown with the command
-    that deals with it.
+    Of all your projects, and only what can not hold work. Shows everything first, with sizes and
+    reasons; what may hold work is shown with the command that deals with it.
 
     Examples: cspace prune --dry-run · cspace prune --yes
     """
@@ -56,15 +56,12 @@ def prune(
     pruned = core.Pruned((), ())
     if not as_json:
         _show(found)
-    refused = wanted and not (dry_run or yes) and (as_json or not on_terminal())
-    if wanted and not dry_run and not refused:
+    if wanted and not dry_run:
         if not yes:
-            typer.confirm("Remove what has no command beside it?", abort=True, err=True)
+            confirm_removal("Remove what has no command beside it?", as_json=as_json)
         pruned = core.prune(machine, found)
     if as_json:
         render.show_json(found=found, removed=pruned.removed, failed=pruned.failed)
-    if refused:
-        raise UsageError("nothing was removed: nobody is there to ask", hint="cspace prune --yes")
     _show_pruned(pruned)
 
 

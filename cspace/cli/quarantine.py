@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
-from cspace.cli.inside import on_terminal
+from cspace.cli.ask import confirm_removal
 from cspace.cli.options import AsJson
 from cspace.deps import Deps, make_deps
-from cspace.errors import CspaceError, UsageError
+from cspace.errors import CspaceError
 from cspace.events import ignore
 
 if TYPE_CHECKING:
     from cspace.quarantine.shelf import Quarantined
 
-app = typer.Typer(
-    help="What could run or redirect on the host, and was moved aside.", no_args_is_help=True
-)
+app = typer.Typer(help="List, restore and remove what was moved aside.", no_args_is_help=True)
 
 
 def _complete_id(incomplete: str) -> list[str]:
@@ -95,13 +93,10 @@ def remove(
     """
     from cspace.quarantine import shelf  # noqa: PLC0415  as above
 
-    if not yes and not on_terminal():
-        raise UsageError(
-            "nobody can be asked without a terminal", hint=f"cspace quarantine remove {id_} --yes"
-        )
-    if not yes:
-        typer.confirm(f"Delete {id_} for good?", abort=True)
     deps: Deps = context.obj
+    if not yes:
+        thing = shelf.get_quarantined(deps.project.root, id_)
+        confirm_removal(f"Delete {thing.id} for good?", as_json=as_json)
     gone = shelf.remove(deps.project.root, id_)
     if as_json:
         render.show_json(removed=gone)
@@ -110,5 +105,5 @@ def remove(
 
 
 def _row(thing: Quarantined) -> tuple[str, str, str, str]:
-    moved = thing.moved.isoformat(timespec="seconds") if thing.moved else "-"
+    moved = render.moment(thing.moved) if thing.moved else "-"
     return thing.id, moved, thing.kind or "-", repr(thing.path) if thing.path else "-"

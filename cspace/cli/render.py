@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,16 @@ def size(count: int) -> str:
     while amount >= 1024 and len(units) > 1:
         amount, units = amount / 1024, units[1:]
     return f"{amount:.0f} {units[0]}" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def count(number: int, noun: str) -> str:
+    """Write how many there are of something whose plural ends in s."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def moment(time: datetime) -> str:
+    """Write a time for a person, to the second."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def progress(event: Event) -> None:

@@ -17,6 +17,7 @@ from cspace.instance.record import load_record
 from cspace.paths import SHARED, instance_paths
 from cspace.quarantine.scan import Kind, iter_foreign
 from cspace.quarantine.shelf import list_quarantined
+from cspace.settings.load import load_settings
 
 
 def check_engine(patient: Patient) -> tuple[Diagnosis, ...]:
@@ -25,6 +26,15 @@ def check_engine(patient: Patient) -> tuple[Diagnosis, ...]:
         patient.engine.ping()
     except CspaceError as error:
         return (Diagnosis("engine", str(error), error.hint or "docker info"),)
+    return ()
+
+
+def check_settings(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Read the settings as `up` does, which refuses what is wrong or not trusted."""
+    try:
+        load_settings(patient.project.root, home=patient.user.parent, environ=patient.environ)
+    except CspaceError as error:
+        return (Diagnosis("settings", str(error), error.hint or "cspace config show"),)
     return ()
 
 
@@ -112,6 +122,7 @@ def _look(path: Path) -> str:
 
 CHECKS: tuple[Check, ...] = (
     check_engine,
+    check_settings,
     check_instances,
     check_publishing,
     check_shared,

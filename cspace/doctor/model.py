@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +16,13 @@ class Patient:
 
     Attributes:
         user: `~/.cspace`.
+        environ: the variables that settings are read from.
     """
 
     engine: Engine
     project: Project
     user: Path
+    environ: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

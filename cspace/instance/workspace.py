@@ -78,7 +78,10 @@ def plan_start(project: Project, name: str, branch: str | None) -> Start:
         )
     if branch is not None:
         if not git.is_branch_name(project.root, branch):
-            raise UsageError(f"branch {branch!r} is not a valid branch name")
+            raise UsageError(
+                f"branch {branch!r} is not a valid branch name",
+                hint=f"for example: cspace up {name} --branch fix/login",
+            )
         return Start(git.resolve(project.root, f"refs/heads/{branch}") or head, branch)
     return Start(head, _free_branch(project, f"cspace/{name}"))
 

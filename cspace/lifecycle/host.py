@@ -24,6 +24,8 @@ from cspace.settings.model import Settings
 
 # A clone of a large repository and an image build may both happen under another one's lock.
 LOCK_TIMEOUT_SECONDS = 1800.0
+# A name is taken in milliseconds: a shorter wait is not worth a line.
+PATIENCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Host:
         take = functools.partial(files.lock, path, holder=holder, owner=self.owner)
         with contextlib.ExitStack() as held:
             try:
-                descriptor = held.enter_context(take(timeout=0.0))
+                descriptor = held.enter_context(take(timeout=PATIENCE_SECONDS))
             except Conflict:
                 with self.phase(subject, "wait", f"another {holder}"):
                     descriptor = held.enter_context(take(timeout=LOCK_TIMEOUT_SECONDS))

@@ -226,7 +226,7 @@ def _kept(machine: Machine, paths: InstancePaths, observed: Observed) -> Iterato
         yield Leftover(Kind.ORPHAN, what, _size(paths.state), reason, remedy)
     elif observed.status not in (Status.RUNNING, Status.STARTING, Status.UNHEALTHY):
         made = observed.record.created if observed.record else None
-        age = f", made {(machine.now() - made).days} days ago" if made else ""
+        age = f", made on {made:%Y-%m-%d}" if made else ""
         remedy = f"cd {quote(str(root))} && cspace down {observed.name}"
         yield Leftover(Kind.INSTANCE, what, _size(paths.state), f"{observed.status}{age}", remedy)
 
@@ -261,8 +261,8 @@ def _of_project(machine: Machine, root: Path) -> Iterator[Leftover]:
         found = len(list_archives(root))
         if found:
             size = _size_of_archives(root)
-            reason = f"{found} archives"
-            yield Leftover(Kind.ARCHIVES, str(root), size, reason, f"{place} archive prune")
+            reason = f"{found} archive{'' if found == 1 else 's'}"
+            yield Leftover(Kind.ARCHIVES, str(root), size, reason, f"{place} archive list")
 
 
 def _size_of_archives(root: Path) -> int | None:

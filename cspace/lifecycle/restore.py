@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from cspace.errors import CspaceError
 from cspace.instance.archive import check_archive
-from cspace.instance.names import check_name
 from cspace.lifecycle.archives import find_archive
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.up import Ready, Wish, up
 
 
-def find_wish(host: Host, name: str, stamp: str | None) -> Wish:
-    """Choose the archive of an instance, the one of that time, else the newest, and read it back.
+def find_wish(host: Host, reference: str) -> Wish:
+    """Choose an archive by `<name>/<stamp>`, or the newest by `<name>`, and read it back.
 
     Raises:
         NotFound: there is none.
         CspaceError: it is damaged.
     """
-    check_name(name)
-    found = find_archive(host.project.root, f"{name}/{stamp}" if stamp else name)
+    found = find_archive(host.project.root, reference)
     try:
         check_archive(host.project.root, found)
     except CspaceError as error:
         raise CspaceError(
             f"archive {found.reference} is damaged, so nothing was made: {error}",
-            hint=f"git fsck says what is lost; cspace archive list {name} shows other archives",
+            hint="git fsck says what is lost;"
+            f" cspace archive list {found.name} shows other archives",
         ) from error
     return Wish(restoring=found.reference)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from cspace import assets, beneath, files, trees
+from cspace import assets, beneath, files, git, trees
 from cspace.engine.model import Build, Composition, Mount, State
 from cspace.errors import CommandFailed, CspaceError
 from cspace.files import Owner
@@ -20,7 +20,7 @@ from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
 from cspace.instance.secrets import deliver_secrets, update_secrets
-from cspace.lifecycle.archives import find_archive
+from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
@@ -115,6 +115,7 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
     """Clone the project; the record is there before the workspace takes its name."""
     paths = host.paths(name)
     start = workspace.plan_start(host.project, name, branch)
+    archived = _archived_branch(host, restoring) if restoring else None
     files.ensure_directory(paths.state, owner=host.owner, mode=0o700)
     try:
         with workspace.new_workspace(host.project, start, paths.workspace, host.owner) as clone:
@@ -122,7 +123,7 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
                 name=name,
                 project=host.project.id,
                 root=host.project.root,
-                branch=start.branch,
+                branch=archived or start.branch,
                 base=clone.base,
                 known=clone.known,
                 engine=host.engine.identify(),
@@ -134,6 +135,14 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
         if not paths.workspace.exists():
             paths.record.unlink(missing_ok=True)
         raise
+
+
+def _archived_branch(host: Host, reference: str) -> str | None:
+    """Return the branch that a workspace will be on when it is unpacked."""
+    root = host.project.root
+    branch = find_branch(root, archive.load_manifest(root, find_archive(root, reference)))
+    # An agent wrote it: only what git takes for a branch is recorded as one.
+    return branch if branch and git.is_branch_name(root, branch) else None
 
 
 def runs_elsewhere(host: Host, observed: Observed) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -209,7 +210,8 @@ def _check(observed: Observed, wish: Wish) -> None:
         raise UsageError(
             f"instance {observed.name} exists and was made on branch {observed.record.branch},"
             f" not on {wish.branch}",
-            hint=f"switch inside: cspace exec {observed.name} -- git switch {wish.branch}",
+            hint=f"switch inside, with --create to a new one:"
+            f" cspace exec {observed.name} -- git switch {shlex.quote(wish.branch or '')}",
         )
 
 

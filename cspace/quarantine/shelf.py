@@ -102,6 +102,20 @@ def list_quarantined(root: Path) -> tuple[Quarantined, ...]:
     return tuple(sorted(found, key=lambda one: (one.moved or last, one.id)))
 
 
+def get_quarantined(root: Path, id_: str) -> Quarantined:
+    """Return one thing.
+
+    Raises:
+        NotFound: there is no such thing.
+    """
+    found = next((one for one in list_quarantined(root) if one.id == id_), None)
+    if found is None:
+        raise NotFound(
+            f"there is nothing called {id_!r} in quarantine", hint="cspace quarantine list"
+        )
+    return found
+
+
 def restore(root: Path, id_: str, to: Path | None = None) -> Path:
     """Put a thing back where it was, or at another path; return that path.
 
@@ -112,7 +126,7 @@ def restore(root: Path, id_: str, to: Path | None = None) -> Path:
         NotFound: there is no such thing, or its directory is gone.
         Conflict: something stands there.
     """
-    thing = _get(root, id_)
+    thing = get_quarantined(root, id_)
     base, relative = (root, _origin(thing)) if to is None else (to.parent, PurePosixPath(to.name))
     target = base / relative
     try:
@@ -148,18 +162,9 @@ def remove(root: Path, id_: str) -> Quarantined:
     Raises:
         NotFound: there is no such thing.
     """
-    thing = _get(root, id_)
+    thing = get_quarantined(root, id_)
     trees.remove_tree(root / PLACE / id_)
     return thing
-
-
-def _get(root: Path, id_: str) -> Quarantined:
-    found = next((one for one in list_quarantined(root) if one.id == id_), None)
-    if found is None:
-        raise NotFound(
-            f"there is nothing called {id_!r} in quarantine", hint="cspace quarantine list"
-        )
-    return found
 
 
 def _origin(thing: Quarantined) -> PurePosixPath:

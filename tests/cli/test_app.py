@@ -43,6 +43,20 @@ def test_every_command_explains_itself_with_an_example(tmp_path: Path, command: 
     assert "Example" in answer.stdout
 
 
+@pytest.mark.parametrize("group", [(), ("archive",), ("config",), ("quarantine",)])
+def test_no_summary_of_a_command_is_cut_off(tmp_path: Path, group: tuple[str, ...]) -> None:
+    _, _, commands = cspace(*group, "--help", cwd=tmp_path).stdout.partition("Commands:")
+    assert commands
+    assert "..." not in commands
+
+
+@pytest.mark.parametrize("command", ["start", "stop", "down"])
+def test_all_and_a_name_contradict_each_other(repo: Path, command: str) -> None:
+    answer = cspace(command, "--all", "mercury", cwd=repo)
+    assert answer.returncode == 2
+    assert "error: --all and mercury say two things" in answer.stderr
+
+
 def test_the_version_is_printed(tmp_path: Path) -> None:
     assert cspace("--version", cwd=tmp_path).stdout.startswith("cspace 0.")
 

@@ -92,9 +92,17 @@ def test_what_goes_is_named(repo: Path) -> None:
     assert archives(repo) == [f"mercury/{NEW}"]
 
 
-@pytest.mark.parametrize(("said", "left"), [(b"\n", 3), (b"n\n", 3), (b"y\n", 0)])
+@pytest.mark.parametrize(
+    ("said", "left", "code", "end"),
+    [
+        (b"\n", 3, 1, b"error: nothing was removed\n"),
+        (b"n\n", 3, 1, b"error: nothing was removed\n"),
+        (b"\x04", 3, 130, b"\ninterrupted; the same command takes up where it stopped\n"),
+        (b"y\n", 0, 0, b"3 removed\n"),
+    ],
+)
 def test_on_a_terminal_it_asks_and_takes_no_answer_for_a_no(
-    repo: Path, said: bytes, left: int
+    repo: Path, said: bytes, left: int, code: int, end: bytes
 ) -> None:
     ours, theirs = pty.openpty()
     os.write(ours, said)
@@ -105,6 +113,7 @@ def test_on_a_terminal_it_asks_and_takes_no_answer_for_a_no(
     os.close(theirs)
     os.close(ours)
     assert b"Remove 3 archives for good?" in done.stderr
+    assert (done.returncode, done.stderr[-len(end) :]) == (code, end)
     assert len(archives(repo)) == left, done.stderr
 
 

@@ -127,6 +127,7 @@ def test_without_a_terminal_nothing_is_deleted_unless_that_is_said(
     moved: tuple[Path, str],
 ) -> None:
     repo, id_ = moved
+    assert cspace("quarantine", "remove", "nothing", cwd=repo).returncode == 3
     refused = cspace("quarantine", "remove", id_, cwd=repo)
     assert (refused.returncode, listed(repo)) == (2, [id_])
     assert f"hint: cspace quarantine remove {id_} --yes" in refused.stderr

@@ -18,4 +18,4 @@ from cspace.project import find_project
 def patient(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Patient:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
     init_project(repo, Owner(os.geteuid(), os.getegid()))
-    return Patient(DockerEngine(), find_project(repo), home / ".cspace")
+    return Patient(DockerEngine(), find_project(repo), home / ".cspace", {})

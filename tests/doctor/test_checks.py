@@ -37,6 +37,22 @@ def test_of_a_project_in_order_nothing_is_named(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "said", "repair"),
+    [
+        ('{"portz": []}', "unknown key", "cspace config schema"),
+        ('{"ports": [3000]}', "is not trusted", "see what it asks for, and allow it: cspace trust"),
+    ],
+)
+def test_settings_that_up_would_refuse_are_named(
+    patient: Patient, settings: str, said: str, repair: str
+) -> None:
+    (patient.project.root / ".cspace.json").write_text(settings, encoding="utf-8")
+    (found,) = checks.check_settings(patient)
+    assert said in found.problem
+    assert found.repair.startswith(repair)
+
+
+@pytest.mark.parametrize(
     ("record", "said", "repair"),
     [
         ("{", "is damaged", "cspace down mercury"),

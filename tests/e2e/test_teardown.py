@@ -110,7 +110,8 @@ def test_work_lost_in_teardown_hazard_restore_brings_all_of_it_back_byte_for_byt
 def test_an_archive_can_be_restored_under_another_name_while_the_first_is_there(
     person: Person,
 ) -> None:
-    person.cspace("restore", "mercury", "--as", "venus")
+    (made,) = person.cspace("restore", "mercury", "--as", "venus", "--json").json["instances"]
+    assert made["branch"] == person.inside("venus", "git", "branch", "--show-current").strip()
     # Asking git has refreshed the index of a repository below mercury.
     here, there = (outside_git(person, name) for name in ("venus", "mercury"))
     assert {path for path in here if here[path] != there[path]} <= {
@@ -140,7 +141,7 @@ def test_two_teardowns_of_one_name_are_two_archives_and_either_comes_back(person
         person.cspace("up", "earth")
         person.inside("earth", "sh", "-c", f"echo {content} >work")
         stamps.append(person.cspace("down", "earth", "--json").json["instances"][0]["archive"])
-    person.cspace("restore", "earth", "--archive", stamps[0])
+    person.cspace("restore", f"earth/{stamps[0]}")
     assert person.inside("earth", "cat", "work") == "first\n"
     person.cspace("down", "--discard", "earth")
 
@@ -233,7 +234,7 @@ def test_a_restore_of_what_is_unknown_or_damaged_makes_nothing(person: Person) -
     person.cspace("up", "mars")
     person.inside("mars", "sh", "-c", "echo work >work; git add work; git commit -qm Work")
     stamp = person.cspace("down", "mars", "--json").json["instances"][0]["archive"]
-    answer = person.cspace("restore", "mars", "--archive", "20200101T000000Z", ok=3)
+    answer = person.cspace("restore", "mars/20200101T000000Z", ok=3)
     assert f"there are: {stamp}" in answer.err
     assert "hint: cspace archive list" in person.cspace("restore", "pluto", ok=3).err
     plan = person.cspace("restore", "mars", "--dry-run", "--json").json["plans"]
