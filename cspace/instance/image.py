@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import functools
 import hashlib
 import importlib.metadata
 import io
@@ -89,6 +90,13 @@ def _tree(directory: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
 def version() -> str:
     """Return the version of the running cspace."""
     return importlib.metadata.version("cspace")
+
+
+@functools.cache
+def content_labels() -> dict[str, str]:
+    """Return the labels by which an image says which cspace it holds, to the byte."""
+    wheel = hashlib.sha256(build_wheel()).hexdigest()
+    return {"dev.cspace.version": version(), "dev.cspace.wheel": wheel}
 
 
 def build_wheel() -> bytes:

@@ -112,15 +112,28 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
     with _locked(host, name):
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         steps.clear_debris(host, name)
-        archived, notices = None, tuple[str, ...]()
-        for step in plan(host, name, discard=discard).steps:
+        archived, notices = _apply_all(host, name, plan(host, name, discard=discard).steps)
+    return Removed(name, archived.stamp if archived else None, quarantined, notices)
+
+
+def _apply_all(
+    host: Host, name: str, planned: tuple[Step, ...]
+) -> tuple[Archive | None, tuple[str, ...]]:
+    packing, archived, notices = None, None, tuple[str, ...]()
+    archives = any(step.action is Action.ARCHIVE for step in planned)
+    with contextlib.ExitStack() as started:
+        for step in planned:
+            if archives and packing is None and step.action is not Action.IMAGE:
+                # While the instance is being stopped; it waits for that.
+                packing = started.enter_context(steps.start_packing(host, name))
             with host.phase(name, step.action, step.cause):
-                if step.action is Action.ARCHIVE:
-                    archived = steps.archive_work(host, host.observe(name))
+                if packing is not None and step.action is Action.ARCHIVE:
+                    archived = steps.archive_work(packing)
                     notices = merge_notes(host.project.root, archived)
+                    started.close()
                 else:
                     _apply(host, name, step, archived)
-    return Removed(name, archived.stamp if archived else None, quarantined, notices)
+    return archived, notices
 
 
 @contextlib.contextmanager
