@@ -174,6 +174,5 @@ def remove_state(paths: InstancePaths) -> None:
     trees.remove_tree(doomed)
     with contextlib.suppress(FileNotFoundError):
         paths.workspace.rename(doomed)
-    for path in sorted(set(paths.state.iterdir()) - {paths.record}):
-        trees.remove_tree(path)
+    trees.remove_tree(*sorted(set(paths.state.iterdir()) - {paths.record}))
     trees.remove_tree(paths.state)
