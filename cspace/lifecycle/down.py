@@ -80,7 +80,7 @@ def plan(host: Host, name: str, *, discard: bool) -> Planned:
     if not discard:
         _refuse_newer(observed)
         _refuse_elsewhere(host, observed)
-    has_image = steps.find_image(host, observed) is not None
+    has_image = discard or steps.find_image(host, observed) is not None
     return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
 
 

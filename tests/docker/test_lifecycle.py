@@ -19,7 +19,7 @@ from cspace.instance import labels
 from cspace.instance.observe import Status
 from cspace.instance.record import load_record, save_record
 from cspace.lifecycle.down import down, stop
-from cspace.lifecycle.host import Host
+from cspace.lifecycle.host import Blueprint, Host
 from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
 
 pytestmark = pytest.mark.docker
@@ -64,6 +64,14 @@ def test_a_record_deleted_by_hand_costs_no_work(host: Host, mercury: Ready) -> N
     assert refused.value.hint == f"cspace down {NAME}"
     assert stop(host, NAME).changed
     assert down(host, NAME).archive is not None
+
+
+def test_a_teardown_with_the_image_there_reads_no_settings(host: Host, mercury: Ready) -> None:
+    def refuse() -> Blueprint:
+        raise AssertionError("the settings were read")
+
+    (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
+    assert down(replace(host, blueprint=refuse), NAME).archive is not None
 
 
 def test_a_paused_instance_is_stopped_and_started(host: Host, mercury: Ready) -> None:
