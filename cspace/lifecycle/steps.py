@@ -88,7 +88,7 @@ def ensure_image(host: Host, subject: str) -> None:
                 context=context,
                 tags=(host.image.tag, image.LATEST),
                 arguments={**host.image.arguments, **image.proxy_arguments(host.environment)},
-                labels=image.content_labels(),
+                labels=host.image.labels,
             )
             try:
                 host.engine.build_image(build, host.output(subject, "image"))
@@ -156,7 +156,8 @@ def find_image(host: Host, observed: Observed) -> str | None:
     A teardown should not have to build an image just because cspace or a setting is new.
     """
     own = observed.container.image if observed.container else None
-    if own is not None and host.engine.has_image(own, labels=image.content_labels()):
+    present = image.wheel_labels(image.build_wheel())
+    if own is not None and host.engine.has_image(own, labels=present):
         return own  # as usual, and then the settings, which name the other, are not even read
     tags = (host.image.tag, *((own,) if own else ()))
     return next((tag for tag in tags if host.engine.has_image(tag)), None)
