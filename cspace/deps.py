@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pwd
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from cspace.project import Project, find_project, refuse_instance
 if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
     from cspace.engine.model import Engine
-    from cspace.lifecycle.host import Host
+    from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
     from cspace.settings.load import Loaded
 
@@ -84,28 +85,36 @@ class Deps:
 
         Args:
             teardown: nothing is made, so neither the project's settings nor secrets matter, broken
-                ones too.
+                ones too; the user's own settings do where an image has to be named.
         """
-        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
-        from cspace.instance.secrets import Secrets, find_secrets  # noqa: PLC0415
-        from cspace.lifecycle.host import Host  # noqa: PLC0415
+        from cspace.lifecycle.host import Host  # noqa: PLC0415  pulls in the engine's model
 
-        root = None if teardown else self._root()
-        settings = self._settings(root, flags).settings
-        owner = find_owner()
-        image = plan_image(owner, base_image=settings.base_image, ca_bundle=settings.ca_bundle)
-        none = Secrets({}, frozenset())
+        blueprint = functools.cache(lambda: self._blueprint(flags, teardown=teardown))
+        if not teardown:
+            blueprint()  # what is wrong with it is said before anything is done
         return Host(
             engine=self.engine,
             project=self.project,
             user=self.user,
-            owner=owner,
-            settings=settings,
-            image=image,
-            environment=self._inherited(),
-            secrets=none if teardown else find_secrets(self.user, self.environ),
+            owner=find_owner(),
+            blueprint=blueprint,
             now=lambda: datetime.now(UTC),
             report=self.report,
+        )
+
+    def _blueprint(self, flags: Mapping[str, object] | None, *, teardown: bool) -> Blueprint:
+        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
+        from cspace.instance.secrets import Secrets, find_secrets  # noqa: PLC0415
+        from cspace.lifecycle.host import Blueprint  # noqa: PLC0415
+
+        settings = self._settings(None if teardown else self._root(), flags).settings
+        base, bundle = settings.base_image, settings.ca_bundle
+        none = Secrets({}, frozenset())
+        return Blueprint(
+            settings=settings,
+            image=plan_image(find_owner(), base_image=base, ca_bundle=bundle),
+            environment=self._inherited(),
+            secrets=none if teardown else find_secrets(self.user, self.environ),
         )
 
     def machine(self) -> Machine:

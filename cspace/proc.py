@@ -133,8 +133,14 @@ def stream(
         raise failure(words, process.returncode, "\n".join(tail), tail_lines)
 
 
-def run_limited(*argv: str | Path, limit: int, ok: tuple[int, ...] = (0,)) -> Result:
-    """Run a program that somebody else's code speaks through, and end it when it says too much.
+@contextlib.contextmanager
+def start_limited(
+    *argv: str | Path, limit: int, ok: tuple[int, ...] = (0,)
+) -> Iterator[Callable[[], Result]]:
+    """Start a program that somebody else's code speaks through, and end it when it says too much.
+
+    What is handed over is called once: it writes a line to the program's stdin, and returns what it
+    answered. Where that is not called, as when we are killed, the stdin ends without a line.
 
     Args:
         limit: the most bytes that its stdout may have, and its stderr.
@@ -146,26 +152,37 @@ def run_limited(*argv: str | Path, limit: int, ok: tuple[int, ...] = (0,)) -> Re
     try:
         process = subprocess.Popen(
             words,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=_held.get(),
         )
     except OSError as error:
         raise _not_started(words, None, error) from error
+    with process:
+        yield lambda: _answer(process, words, limit, ok)
 
+
+def _answer(
+    process: subprocess.Popen[bytes], words: tuple[str, ...], limit: int, ok: tuple[int, ...]
+) -> Result:
     def read(pipe: IO[bytes] | None) -> bytes:
         said = pipe.read(limit + 1) if pipe is not None else b""
         if len(said) > limit:
             process.kill()
         return said
 
-    with process, ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool:
         try:
+            if process.stdin is not None:
+                # One that ended by itself breaks the pipe: its own words are the better reason.
+                with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
+                    stdin.write(b"\n")
             stdout, stderr = pool.map(read, (process.stdout, process.stderr))
         except BaseException:
             process.kill()
             raise
+    process.wait()
     if max(len(stdout), len(stderr)) > limit:
         raise CommandFailed(f"{shlex.join(words)} said more than {limit} bytes")
     result = Result(words, process.returncode, stdout, stderr)

@@ -11,8 +11,8 @@ from cspace import beneath, proc
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a directory with whatever modes an agent gave its entries; nothing if it is not there.
+def remove_tree(*paths: Path) -> None:
+    """Remove directories with whatever modes an agent gave their entries; nothing of what is gone.
 
     Links are removed and never followed.
 
@@ -20,9 +20,10 @@ def remove_tree(path: Path) -> None:
         CommandFailed: something could not be removed.
     """
     # Not shutil: an agent can nest directories deeper than Python recurses.
-    if proc.run("rm", "-rf", "--", path, ok=(0, 1)).code:
-        unlock_directories(path)
-        proc.run("rm", "-rf", "--", path)
+    if proc.run("rm", "-rf", "--", *paths, ok=(0, 1)).code:
+        for path in paths:
+            unlock_directories(path)
+        proc.run("rm", "-rf", "--", *paths)
 
 
 def unlock_directories(root: Path) -> None:

@@ -26,6 +26,10 @@ def test_the_command_line_starts_without_heavy_packages() -> None:
     assert loaded_by("import cspace.cli.app") & HEAVY == set()
 
 
+def test_a_teardown_does_not_load_the_settings() -> None:
+    assert loaded_by("import cspace.lifecycle.down") & HEAVY == set()
+
+
 def test_the_cli_of_the_settings_does_not_load_them() -> None:
     assert loaded_by("import cspace.cli.config") & HEAVY == set()
 

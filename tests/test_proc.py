@@ -198,19 +198,46 @@ def test_a_line_that_never_ends_comes_in_pieces() -> None:
 
 def test_an_answer_within_its_limit_comes_back_whole() -> None:
     code = r"import os; os.write(1, b'x' * 100000); os.write(2, b'err'); raise SystemExit(3)"
-    result = proc.run_limited(*python(code), limit=100_000, ok=(3,))
+    with proc.start_limited(*python(code), limit=100_000, ok=(3,)) as answer:
+        result = answer()
     assert (result.code, result.stdout, result.stderr) == (3, b"x" * 100_000, b"err")
-    with pytest.raises(CommandFailed, match="err"):
-        proc.run_limited(*python(code), limit=100_000)
+    with (
+        proc.start_limited(*python(code), limit=100_000) as answer,
+        pytest.raises(CommandFailed, match="err"),
+    ):
+        answer()
+
+
+def test_a_program_that_was_started_ahead_begins_when_it_is_told_to(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    code = f"import sys\nif sys.stdin.readline(): open({str(told)!r}, 'w').close()"
+    with proc.start_limited(*python(code), limit=100):
+        assert not told.exists()
+    assert not told.exists()
+    with proc.start_limited(*python(code), limit=100) as answer:
+        assert not told.exists()
+        answer()
+    assert told.exists()
+
+
+def test_a_program_that_ended_before_it_was_told_to_begin_has_the_word() -> None:
+    with proc.start_limited(*python("raise SystemExit('early')"), limit=100) as answer:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(CommandFailed, match="early"):
+            answer()
 
 
 @pytest.mark.parametrize("descriptor", [1, 2])
 def test_a_program_that_says_too_much_is_ended(descriptor: int) -> None:
     code = f"import os\nwhile True: os.write({descriptor}, b'x' * 65536)"
-    with pytest.raises(CommandFailed, match="said more than 1000000 bytes"):
-        proc.run_limited(*python(code), limit=1_000_000)
+    with (
+        proc.start_limited(*python(code), limit=1_000_000) as answer,
+        pytest.raises(CommandFailed, match="said more than 1000000 bytes"),
+    ):
+        answer()
 
 
 def test_a_limited_program_that_is_missing_is_named() -> None:
-    with pytest.raises(CommandFailed, match="no-such-program: program not found"):
-        proc.run_limited("no-such-program", limit=10)
+    missing = proc.start_limited("no-such-program", limit=10)
+    with pytest.raises(CommandFailed, match="no-such-program: program not found"), missing:
+        pass

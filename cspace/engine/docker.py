@@ -12,7 +12,7 @@ import json
 import os
 import tarfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -137,13 +137,13 @@ class DockerEngine:
         repository, tag = _EMPTY_IMAGE
         self._api.import_image_from_data(empty.getvalue(), repository=repository, tag=tag)
 
-    def has_image(self, tag: str) -> bool:
+    def has_image(self, tag: str, *, labels: Mapping[str, str] = MappingProxyType({})) -> bool:
         with _translated():
             try:
-                self._api.inspect_image(tag)
+                found = self._api.inspect_image(tag)
             except ImageNotFound:
                 return False
-            return True
+        return labels.items() <= (found["Config"]["Labels"] or {}).items()
 
     def list_labels(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
         filters = _filters(labels)
@@ -186,7 +186,8 @@ class DockerEngine:
             tail_lines=BUILD_TAIL_LINES,
         )
 
-    def run_once(
+    @contextlib.contextmanager
+    def start_once(
         self,
         image: str,
         argv: Sequence[str],
@@ -194,9 +195,17 @@ class DockerEngine:
         user: Owner,
         *,
         labels: Mapping[str, str] = MappingProxyType({}),
-    ) -> proc.Result:
+    ) -> Iterator[Callable[[], proc.Result]]:
         self.ping()
-        words = ["docker", "run", "--rm", "--init", "--network=none", "--pull=never"]
+        words = [
+            "docker",
+            "run",
+            "--rm",
+            "--interactive",
+            "--init",
+            "--network=none",
+            "--pull=never",
+        ]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
         # What it reads may be made to exhaust it: then it fails, and not the host.
         words += [f"--pids-limit={TASK_PIDS}", "--oom-score-adj=1000"]
@@ -204,7 +213,9 @@ class DockerEngine:
         words += [f"--label={key}={value}" for key, value in labels.items()]
         # From 125 on it is Docker that speaks, not the program.
         ours = tuple(range(_DOCKER_FAILED))
-        return proc.run_limited(*words, image, *argv, limit=MAX_ANSWER_BYTES, ok=ours)
+        limited = proc.start_limited(*words, image, *argv, limit=MAX_ANSWER_BYTES, ok=ours)
+        with limited as answer:
+            yield answer
 
     def start_composition(
         self, composition: Composition, *, recreate: bool, on_line: OnLine

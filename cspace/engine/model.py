@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -119,13 +120,13 @@ class Engine(Protocol):
             labels: what the container that looks for them carries, until it is removed.
         """
 
-    def has_image(self, tag: str) -> bool:
-        """Tell whether an image of that name is there."""
+    def has_image(self, tag: str, *, labels: Mapping[str, str] = MappingProxyType({})) -> bool:
+        """Tell whether an image of that name, which carries all labels, is there."""
 
     def build_image(self, build: Build, on_line: OnLine) -> None:
         """Build and name an image, or raise CommandFailed with the log's last lines."""
 
-    def run_once(
+    def start_once(
         self,
         image: str,
         argv: Sequence[str],
@@ -133,9 +134,11 @@ class Engine(Protocol):
         user: Owner,
         *,
         labels: Mapping[str, str] = MappingProxyType({}),
-    ) -> Result:
-        """Run a program in a throw-away container without network, secrets or privileges.
+    ) -> AbstractContextManager[Callable[[], Result]]:
+        """Start a program in a throw-away container without network, secrets or privileges.
 
+        What is handed over is called once: it writes a line to the program's stdin, and returns
+        what it answered. Where that is not called, as when we are killed, the stdin just ends.
         Every exit code of the program is an answer; CommandFailed is Docker's own refusal.
         """
 

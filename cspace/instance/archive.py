@@ -39,13 +39,17 @@ _WORKSPACE, _EXCHANGE, _BUNDLE, _HOST = "/workspace", "/exchange", "archive.bund
 _ERRORS: dict[int, type[CspaceError]] = {3: NotFound, 4: Conflict, 5: CommandFailed}
 
 Clock = Callable[[], datetime]
+# Writes a line to a started program's stdin, for which it waits, and returns what it answered.
+Go = Callable[[], proc.Result]
 
 
 class Isolated(Protocol):
-    """Runs a program of our image in a throw-away container without network and secrets."""
+    """Starts a program of our image in a throw-away container without network and secrets."""
 
-    def __call__(self, argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
-        """Run argv as the container's user; every exit code is an answer."""
+    def __call__(
+        self, argv: tuple[str, ...], mounts: tuple[Mount, ...]
+    ) -> contextlib.AbstractContextManager[Go]:
+        """Start argv as the container's user; every exit code is an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +94,52 @@ class Place:
     owner: Owner
 
 
-def archive_workspace(repository: Path, place: Place, isolated: Isolated, now: Clock) -> Archive:
-    """Archive all work of a workspace, and read it back.
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """A started program that packs a workspace when it is told to.
 
-    Args:
+    Attributes:
         repository: the project's worktree that the instance was made from.
+        exchange: the directory that it shares with us.
+    """
+
+    repository: Path
+    place: Place
+    isolated: Isolated
+    exchange: Path
+    at: datetime
+    go: Go
+
+
+@contextlib.contextmanager
+def packing(
+    repository: Path, place: Place, isolated: Isolated, at: datetime, *, opaque: bool = False
+) -> Iterator[Packing]:
+    """Start what packs a workspace: it reads nothing of it before `archive_workspace` is called.
+
+    Starting takes longer than packing, and an instance may be stopped meanwhile.
+    """
+    argv = (
+        *_PROGRAM, "pack", "--workspace", _WORKSPACE, "--output", _EXCHANGE,
+        "--host", f"{_EXCHANGE}/{_HOST}", "--object-format", git.object_format(repository),
+        f"--at={int(at.timestamp())}", *(("--opaque",) if opaque else ()),
+    )  # fmt: skip
+    with _exchange(place) as exchange:
+        mounts = (Mount(place.workspace, _WORKSPACE, read_only=True), Mount(exchange, _EXCHANGE))
+        with isolated(argv, mounts) as go:
+            yield Packing(repository, place, isolated, exchange, at, go)
+
+
+def archive_workspace(started: Packing) -> Archive:
+    """Archive all work of a workspace, and read it back.
 
     Raises:
         Conflict: something wrote to the workspace meanwhile.
         CspaceError: the archive would not be complete; the repository has no new ref.
     """
-    with _exchange(place) as exchange:
-        header = _carry(repository, place, isolated, exchange, int(now().timestamp()))
-    archive = Archive(place.name, _free_stamp(repository, place.name, now()), header.snapshot)
+    repository, place = started.repository, started.place
+    header = _carry(started)
+    archive = Archive(place.name, _free_stamp(repository, place.name, started.at), header.snapshot)
     with _naming(repository, place.name):
         _create_refs(repository, archive, header)
     try:
@@ -113,16 +150,18 @@ def archive_workspace(repository: Path, place: Place, isolated: Isolated, now: C
     return archive
 
 
-def _carry(repository: Path, place: Place, isolated: Isolated, exchange: Path, at: int) -> Header:
+def _carry(started: Packing) -> Header:
     """Bring what a workspace holds into the host's repository, where nothing refers to it yet."""
-    _pack(repository, place, isolated, exchange, (f"--at={at}",))
+    _pack(started)
     with contextlib.suppress(CommandFailed):
-        return _take(repository, exchange / _BUNDLE)
+        return _take(started)
     # A history that the host refuses is still work: it comes along, but only as files, which git
     # on the host never takes for objects.
-    _pack(repository, place, isolated, exchange, ("--opaque", f"--at={at}"))
-    with _naming(repository, place.name):
-        return _take(repository, exchange / _BUNDLE)
+    repository, place = started.repository, started.place
+    with packing(repository, place, started.isolated, started.at, opaque=True) as again:
+        _pack(again)
+        with _naming(repository, place.name):
+            return _take(again)
 
 
 @contextlib.contextmanager
@@ -137,20 +176,14 @@ def _naming(repository: Path, name: str) -> Iterator[None]:
         ) from error
 
 
-def _pack(
-    repository: Path, place: Place, isolated: Isolated, exchange: Path, options: tuple[str, ...]
-) -> None:
-    _tell(place, exchange, known=git.list_tips(repository), shallow=git.list_cuts(repository))
-    argv = (
-        *_PROGRAM, "pack", "--workspace", _WORKSPACE, "--output", _EXCHANGE,
-        "--host", f"{_EXCHANGE}/{_HOST}", "--object-format", git.object_format(repository),
-        *options,
-    )  # fmt: skip
-    mounts = (Mount(place.workspace, _WORKSPACE, read_only=True), Mount(exchange, _EXCHANGE))
+def _pack(started: Packing) -> None:
+    place, repository = started.place, started.repository
+    known, cuts = git.list_tips(repository), git.list_cuts(repository)
+    _tell(place, started.exchange, known=known, shallow=cuts)
     try:
-        _run(isolated, argv, mounts, f"the work of {place.name} can not be archived")
+        _check_answer(started.go(), f"the work of {place.name} can not be archived")
     except CspaceError as error:
-        first = error.hint or f"make room in {exchange.parent}, or repair what is named"
+        first = error.hint or f"make room in {place.exchange}, or repair what is named"
         error.hint = (
             f"{first}; to do it inside: cspace start {place.name}; then: cspace down {place.name}"
         )
@@ -163,10 +196,11 @@ def _tell(place: Place, exchange: Path, **lines: Collection[str]) -> None:
     files.write_atomic(exchange / _HOST, text, owner=place.owner)
 
 
-def _take(repository: Path, bundle: Path) -> Header:
+def _take(started: Packing) -> Header:
+    bundle = started.exchange / _BUNDLE
     header = read_header(bundle)
     with open_pack(bundle, header) as pack:
-        git_objects.index_pack(repository, pack)
+        git_objects.index_pack(started.repository, pack)
     return header
 
 
@@ -279,7 +313,8 @@ def restore_workspace(
             "--host", f"{_EXCHANGE}/{_HOST}",
         )  # fmt: skip
         mounts = (Mount(place.workspace, _WORKSPACE), Mount(exchange, _EXCHANGE))
-        _run(isolated, argv, mounts, f"{archive.ref} can not be restored")
+        with isolated(argv, mounts) as go:
+            _check_answer(go(), f"{archive.ref} can not be restored")
 
 
 def list_exchanges(directory: Path) -> tuple[Path, ...]:
@@ -297,9 +332,8 @@ def _exchange(place: Place) -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _run(isolated: Isolated, argv: tuple[str, ...], mounts: tuple[Mount, ...], failed: str) -> None:
-    """Run the program in its container and raise what it raised there."""
-    result = isolated(argv, mounts)
+def _check_answer(result: proc.Result, failed: str) -> None:
+    """Raise what the program raised in its container."""
     if result.code == 0:
         return
     try:

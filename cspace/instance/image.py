@@ -30,11 +30,13 @@ class Image:
     Attributes:
         arguments: build arguments that change the content.
         files: what the build context holds, by relative path.
+        labels: see `wheel_labels`.
     """
 
     tag: str
     arguments: Mapping[str, str]
     files: Mapping[str, bytes]
+    labels: Mapping[str, str]
 
 
 def plan_image(owner: Owner, *, base_image: str, ca_bundle: Path | None) -> Image:
@@ -43,7 +45,8 @@ def plan_image(owner: Owner, *, base_image: str, ca_bundle: Path | None) -> Imag
     Raises:
         UsageError: the CA bundle can not be read.
     """
-    files = dict(_context_files(ca_bundle))
+    wheel = build_wheel()
+    files = dict(_context_files(wheel, ca_bundle))
     arguments = {
         "BASE_IMAGE": base_image,
         "USER_UID": str(owner.uid),
@@ -53,7 +56,7 @@ def plan_image(owner: Owner, *, base_image: str, ca_bundle: Path | None) -> Imag
     for key, data in sorted(files.items()) + [(k, v.encode()) for k, v in arguments.items()]:
         digest.update(f"{len(key)} {key} {len(data)} ".encode())
         digest.update(data)
-    return Image(f"{REPOSITORY}:{digest.hexdigest()[:16]}", arguments, files)
+    return Image(f"{REPOSITORY}:{digest.hexdigest()[:16]}", arguments, files, wheel_labels(wheel))
 
 
 def write_context(image: Image, directory: Path) -> None:
@@ -70,10 +73,10 @@ def proxy_arguments(environment: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in environment.items() if key.upper() in PROXY_VARIABLES}
 
 
-def _context_files(ca_bundle: Path | None) -> Iterator[tuple[str, bytes]]:
+def _context_files(wheel: bytes, ca_bundle: Path | None) -> Iterator[tuple[str, bytes]]:
     yield from _tree(assets.directory("devcontainer"), "")
     yield from _tree(assets.directory("scripts"), "scripts/")
-    yield f"wheel/cspace-{version()}-py3-none-any.whl", build_wheel()
+    yield f"wheel/cspace-{version()}-py3-none-any.whl", wheel
     try:
         yield "ca/ca.crt", ca_bundle.read_bytes() if ca_bundle else b""
     except OSError as error:
@@ -89,6 +92,12 @@ def _tree(directory: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
 def version() -> str:
     """Return the version of the running cspace."""
     return importlib.metadata.version("cspace")
+
+
+def wheel_labels(wheel: bytes) -> dict[str, str]:
+    """Return the labels by which an image says which cspace it holds, to the byte."""
+    digest = hashlib.sha256(wheel).hexdigest()
+    return {"dev.cspace.version": version(), "dev.cspace.wheel": digest}
 
 
 def build_wheel() -> bytes:

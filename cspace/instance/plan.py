@@ -82,13 +82,14 @@ def _plan_start(observed: Observed, *, recreate: bool) -> tuple[Step, ...]:
 def plan_down(observed: Observed, *, has_image: bool, discard: bool) -> tuple[Step, ...]:
     """Plan what removes an instance; work is archived before anything goes."""
     steps = []
-    if observed.container is not None:
-        steps.append(Step(Action.STOP, "no file may change while it is archived"))
     restoring = observed.record is not None and observed.record.restoring is not None
     # While a restore is unfinished no agent has run: the archive it came from is still complete.
-    if observed.has_workspace and not discard and not restoring:
-        if not has_image:
-            steps.append(Step(Action.IMAGE, "the archive is packed inside a container"))
+    archives = observed.has_workspace and not discard and not restoring
+    if archives and not has_image:
+        steps.append(Step(Action.IMAGE, "the archive is packed inside a container"))
+    if observed.container is not None:
+        steps.append(Step(Action.STOP, "no file may change while it is archived"))
+    if archives:
         steps.append(Step(Action.ARCHIVE, "the workspace may hold work that is nowhere else"))
     steps.append(Step(Action.CONTAINERS, "containers, network and volumes carry its labels"))
     if observed.has_state:

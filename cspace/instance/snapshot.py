@@ -1,7 +1,8 @@
 """Packs and unpacks a workspace inside a container of ours: `python -m cspace.instance.snapshot`.
 
 The one line on stdout is JSON: `{}`, or `message` and `hint` of the error whose exit code it ended
-with.
+with. It begins when a line comes on stdin, and does nothing where that ends without one: it may be
+started ahead of its time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ def main(words: Sequence[str] | None = None) -> int:
     answer: dict[str, str | None] = {}
     code = 0
     try:
+        if not sys.stdin.readline():
+            raise CspaceError("nobody waits for it any more")
         arguments.command(arguments)
     except CspaceError as error:
         answer, code = {"message": str(error), "hint": error.hint}, error.exit_code

@@ -293,7 +293,10 @@ class _Packing:
 
     def _import(self, scratch: Scratch, refs: Refs) -> Manifest:
         blobs = {e.blob: e for e in self.entries if e.kind is Kind.FILE}
-        present = object_types(scratch, blobs)
+        # Git takes its time to say that an object is not there, so only likely ones are asked for;
+        # another that is there is written again, and travels once.
+        likely = refs.covered.union(*(keep.blobs for keep in refs.keeps.values()))
+        present = object_types(scratch, blobs.keys() & likely)
         with importing(scratch, self.request.at) as importer:
             for blob, entry in blobs.items():
                 if blob not in present:

@@ -81,7 +81,7 @@ def plan(host: Host, name: str, *, discard: bool) -> Planned:
     if not discard:
         _refuse_newer(observed)
         _refuse_elsewhere(host, observed)
-    has_image = steps.find_image(host, observed) is not None
+    has_image = discard or steps.find_image(host, observed) is not None
     return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
 
 
@@ -114,16 +114,29 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
         planned = plan(host, name, discard=discard)
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         steps.clear_debris(host, name)
-        archived, held, notices = None, None, tuple[str, ...]()
-        for step in planned.steps:
+        archived, notices = _apply_all(host, name, planned.steps)
+    return Removed(name, archived.stamp if archived else None, quarantined, notices)
+
+
+def _apply_all(
+    host: Host, name: str, planned: tuple[Step, ...]
+) -> tuple[Archive | None, tuple[str, ...]]:
+    packing, archived, held, notices = None, None, None, tuple[str, ...]()
+    archives = any(step.action is Action.ARCHIVE for step in planned)
+    with contextlib.ExitStack() as started:
+        for step in planned:
+            if archives and packing is None and step.action is not Action.IMAGE:
+                # While the instance is being stopped; it waits for that.
+                packing = started.enter_context(steps.start_packing(host, name))
             with host.phase(name, step.action, step.cause):
-                if step.action is Action.ARCHIVE:
-                    archived = steps.archive_work(host, host.observe(name))
+                if packing is not None and step.action is Action.ARCHIVE:
+                    archived = steps.archive_work(packing)
                     held = load_manifest(host.project.root, archived)
                     notices = (*merge_notes(host.project.root, archived), *_missing(archived, held))
+                    started.close()
                 else:
                     _apply(host, name, step, held)
-    return Removed(name, archived.stamp if archived else None, quarantined, notices)
+    return archived, notices
 
 
 def _missing(archived: Archive, held: Manifest) -> tuple[str, ...]:
@@ -171,6 +184,5 @@ def remove_state(paths: InstancePaths) -> None:
     trees.remove_tree(doomed)
     with contextlib.suppress(FileNotFoundError):
         paths.workspace.rename(doomed)
-    for path in sorted(set(paths.state.iterdir()) - {paths.record}):
-        trees.remove_tree(path)
+    trees.remove_tree(*sorted(set(paths.state.iterdir()) - {paths.record}))
     trees.remove_tree(paths.state)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cspace import files, proc
 from cspace.engine.model import Engine
@@ -20,7 +21,10 @@ from cspace.instance.observe import Observed, observe_instance
 from cspace.instance.secrets import Secrets
 from cspace.paths import InstancePaths, image_lock, instance_paths, project_directory
 from cspace.project import Project
-from cspace.settings.model import Settings
+
+if TYPE_CHECKING:
+    # 250 ms of pydantic, which a teardown does without.
+    from cspace.settings.model import Settings
 
 # A clone of a large repository and an image build may both happen under another one's lock.
 LOCK_TIMEOUT_SECONDS = 1800.0
@@ -29,13 +33,27 @@ PATIENCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What instances are made from.
+
+    Attributes:
+        environment: the variables of the host that instances inherit (proxies, git identity).
+        secrets: what is delivered as files.
+    """
+
+    settings: Settings
+    image: Image
+    environment: Mapping[str, str]
+    secrets: Secrets
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
-    """One project on this machine, with everything that its instances are made from.
+    """One project on this machine.
 
     Attributes:
         user: `~/.cspace`.
-        environment: the variables of the host that instances inherit (proxies, git identity).
-        secrets: what is delivered as files.
+        blueprint: returns what instances are made from; the same at every call.
         now: aware UTC time.
     """
 
@@ -43,12 +61,25 @@ class Host:
     project: Project
     user: Path
     owner: Owner
-    settings: Settings
-    image: Image
-    environment: Mapping[str, str]
-    secrets: Secrets
+    blueprint: Callable[[], Blueprint]
     now: Callable[[], datetime]
     report: Report
+
+    @property
+    def settings(self) -> Settings:
+        return self.blueprint().settings
+
+    @property
+    def image(self) -> Image:
+        return self.blueprint().image
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self.blueprint().environment
+
+    @property
+    def secrets(self) -> Secrets:
+        return self.blueprint().secrets
 
     def paths(self, name: str) -> InstancePaths:
         return instance_paths(self.user, self.project.id, name)

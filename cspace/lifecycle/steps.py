@@ -8,6 +8,7 @@ import secrets as random
 import shlex
 import stat
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -24,7 +25,6 @@ from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
-from cspace.proc import Result
 
 FAILURE_LINES = 15
 _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
@@ -88,7 +88,7 @@ def ensure_image(host: Host, subject: str) -> None:
                 context=context,
                 tags=(host.image.tag, image.LATEST),
                 arguments={**host.image.arguments, **image.proxy_arguments(host.environment)},
-                labels={"dev.cspace.version": image.version()},
+                labels=host.image.labels,
             )
             try:
                 host.engine.build_image(build, host.output(subject, "image"))
@@ -160,24 +160,33 @@ def adopt_engine(host: Host, name: str, record: Record) -> None:
 
 
 def find_image(host: Host, observed: Observed) -> str | None:
-    """Find an image to pack an archive in: the present one, else the instance's own.
+    """Find an image to pack an archive in: one that holds this cspace, else the instance's own.
 
     A teardown should not have to build an image just because cspace or a setting is new.
     """
-    own = (observed.container.image,) if observed.container else ()
-    return next((tag for tag in (host.image.tag, *own) if host.engine.has_image(tag)), None)
+    own = observed.container.image if observed.container else None
+    present = image.wheel_labels(image.build_wheel())
+    if own is not None and host.engine.has_image(own, labels=present):
+        return own  # as usual, and then the settings, which name the other, are not even read
+    tags = (host.image.tag, *((own,) if own else ()))
+    return next((tag for tag in tags if host.engine.has_image(tag)), None)
 
 
-def archive_work(host: Host, observed: Observed) -> archive.Archive:
+def start_packing(host: Host, name: str) -> AbstractContextManager[archive.Packing]:
+    """Start what `archive_work` needs; the workspace is not read before that."""
+    image_tag = find_image(host, host.observe(name)) or host.image.tag
+    isolated = _isolated(host, name, image_tag)
+    return archive.packing(host.project.root, _place(host, name), isolated, host.now())
+
+
+def archive_work(packing: archive.Packing) -> archive.Archive:
     """Archive a workspace.
 
     Raises:
         CspaceError: the archive would not be complete; nothing was changed.
     """
-    root, place = host.project.root, _place(host, observed.name)
-    isolated = _isolated(host, observed.name, find_image(host, observed) or host.image.tag)
-    workspace.set_aside_copies(place.workspace)
-    return archive.archive_workspace(root, place, isolated, host.now)
+    workspace.set_aside_copies(packing.place.workspace)
+    return archive.archive_workspace(packing)
 
 
 def unpack_archive(host: Host, observed: Observed) -> None:
@@ -199,10 +208,12 @@ def _place(host: Host, name: str) -> archive.Place:
 def _isolated(host: Host, name: str, image_tag: str) -> archive.Isolated:
     task = labels.of_task(host.paths(name).state)
 
-    def run(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> Result:
-        return host.engine.run_once(image_tag, argv, mounts, host.owner, labels=task)
+    def start_once(
+        argv: tuple[str, ...], mounts: tuple[Mount, ...]
+    ) -> AbstractContextManager[archive.Go]:
+        return host.engine.start_once(image_tag, argv, mounts, host.owner, labels=task)
 
-    return run
+    return start_once
 
 
 def ensure_mounts(host: Host, name: str) -> None:

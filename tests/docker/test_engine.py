@@ -28,6 +28,13 @@ LABEL = "dev.cspace.test"
 SOMEBODY = Owner(12345, 12346)
 
 
+def run_once(
+    engine: DockerEngine, image: str, argv: tuple[str, ...], mounts: tuple[Mount, ...], user: Owner
+) -> proc.Result:
+    with engine.start_once(image, argv, mounts, user) as answer:
+        return answer()
+
+
 @pytest.fixture(autouse=True)
 def _collected() -> Iterator[None]:
     """Close the library's sockets where that is not taken for somebody else's mistake."""
@@ -79,7 +86,7 @@ def test_docker_down_hazard_every_question_to_a_missing_engine_is_an_error(
         lambda: absent.sees({tmp_path / "marker": b""}),
         lambda: absent.has_image(BASE),
         lambda: absent.build_image(build, print),
-        lambda: absent.run_once(BASE, ("true",), (), SOMEBODY),
+        lambda: run_once(absent, BASE, ("true",), (), SOMEBODY),
         lambda: absent.start_composition(composition, recreate=False, on_line=print),
         lambda: absent.wait({LABEL: "any"}, timeout=1),
         lambda: absent.remove_all({LABEL: "any"}),
@@ -224,7 +231,7 @@ def test_every_exit_code_of_a_throw_away_program_is_an_answer(
     engine: DockerEngine, code: int
 ) -> None:
     script = f"echo out; echo err >&2; exit {code}"
-    answer = engine.run_once(BASE, ("sh", "-c", script), (), SOMEBODY)
+    answer = run_once(engine, BASE, ("sh", "-c", script), (), SOMEBODY)
     assert (answer.code, answer.stdout, answer.stderr) == (code, b"out\n", b"err\n")
 
 
@@ -232,11 +239,11 @@ def test_what_docker_itself_refuses_to_run_is_a_failure(
     engine: DockerEngine, tmp_path: Path
 ) -> None:
     with pytest.raises(CommandFailed, match="no-such-program"):
-        engine.run_once(BASE, ("no-such-program",), (), SOMEBODY)
+        run_once(engine, BASE, ("no-such-program",), (), SOMEBODY)
     with pytest.raises(CommandFailed, match="cspace-test:absent"):
-        engine.run_once("cspace-test:absent", ("true",), (), SOMEBODY)
+        run_once(engine, "cspace-test:absent", ("true",), (), SOMEBODY)
     with pytest.raises(CommandFailed, match="absent"):
-        engine.run_once(BASE, ("true",), (Mount(tmp_path / "absent", "/mnt"),), SOMEBODY)
+        run_once(engine, BASE, ("true",), (Mount(tmp_path / "absent", "/mnt"),), SOMEBODY)
     assert not (tmp_path / "absent").exists()
 
 
@@ -244,7 +251,7 @@ def test_a_throw_away_container_has_no_network_no_privileges_and_a_user_of_ours(
     engine: DockerEngine,
 ) -> None:
     script = "id -u; id -g; grep -E 'CapEff|NoNewPrivs' /proc/self/status; ls /sys/class/net"
-    said = engine.run_once(BASE, ("sh", "-c", script), (), SOMEBODY).text.split()
+    said = run_once(engine, BASE, ("sh", "-c", script), (), SOMEBODY).text.split()
     expected = ["12345", "12346", "CapEff:", "0000000000000000", "NoNewPrivs:", "1", "lo"]
     assert sorted(said) == sorted(expected)
 
@@ -256,8 +263,8 @@ def test_mounts_of_any_name_are_seen_and_a_read_only_one_is_not_written(
     odd.mkdir()
     odd.chmod(0o777)
     script = ("sh", "-c", "echo written >/mnt/file")
-    assert engine.run_once(BASE, script, (Mount(odd, "/mnt", read_only=True),), SOMEBODY).code != 0
-    assert engine.run_once(BASE, script, (Mount(odd, "/mnt"),), SOMEBODY).code == 0
+    assert run_once(engine, BASE, script, (Mount(odd, "/mnt", read_only=True),), SOMEBODY).code != 0
+    assert run_once(engine, BASE, script, (Mount(odd, "/mnt"),), SOMEBODY).code == 0
     assert (odd / "file").read_text(encoding="utf-8") == "written\n"
     assert (odd / "file").stat().st_uid == 12345
 
@@ -272,9 +279,10 @@ def test_a_build_reports_its_steps_and_has_its_names_and_labels(
     assert not engine.has_image(tag)
     engine.build_image(Build(tmp_path, (tag,), {"WORD": "said"}, {LABEL: "built"}), lines.append)
     try:
-        assert engine.has_image(tag)
+        assert engine.has_image(tag, labels={LABEL: "built"})
+        assert not engine.has_image(tag, labels={LABEL: "otherwise"})
         assert any("RUN echo" in line for line in lines)
-        assert engine.run_once(tag, ("cat", "/word"), (), SOMEBODY).stdout == b"said\n"
+        assert run_once(engine, tag, ("cat", "/word"), (), SOMEBODY).stdout == b"said\n"
         label = f'{{{{index .Config.Labels "{LABEL}"}}}}'
         assert proc.run("docker", "image", "inspect", "--format", label, tag).text == "built"
     finally:

@@ -20,7 +20,7 @@ from cspace.instance.observe import Status, list_instances
 from cspace.instance.record import NewerRecord, load_record, save_record
 from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.down import down, stop
-from cspace.lifecycle.host import Host
+from cspace.lifecycle.host import Blueprint, Host
 from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
 
 pytestmark = pytest.mark.docker
@@ -100,6 +100,14 @@ def test_ownership_only_in_memory_hazard_a_record_deleted_by_hand_costs_no_work(
     assert refused.value.hint == f"cspace down {NAME}"
     assert stop(host, NAME).changed
     assert down(host, NAME).archive is not None
+
+
+def test_a_teardown_with_the_image_there_reads_no_settings(host: Host, mercury: Ready) -> None:
+    def refuse() -> Blueprint:
+        raise AssertionError("the settings were read")
+
+    (mercury.workspace / "work").write_text("work\n", encoding="utf-8")
+    assert down(replace(host, blueprint=refuse), NAME).archive is not None
 
 
 def test_a_paused_instance_is_stopped_and_started(host: Host, mercury: Ready) -> None:

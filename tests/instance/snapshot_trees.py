@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import stat
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,18 @@ from typing import Any
 from cspace import proc
 from cspace.engine.model import Mount
 from cspace.files import Owner
-from cspace.instance.archive import Place
+from cspace.instance.archive import (
+    Archive,
+    Go,
+    Isolated,
+    Place,
+    archive_workspace,
+    packing,
+)
 from cspace.instance.snapshot_manifest import Manifest, parse_manifest
 from cspace.instance.snapshot_pack import BUNDLE
 from cspace.instance.snapshot_walk import SHARED
+from tests.conftest import Clock
 
 PROGRAM = (sys.executable, "-m", "cspace.instance.snapshot")
 # A submodule or a clone from a directory needs it.
@@ -137,7 +147,7 @@ def pack(workspace: Path, output: Path, *options: str) -> Answer:
     return _answer(
         proc.run(
             *PROGRAM, "pack", "--workspace", workspace, "--output", output, *options,
-            ok=tuple(range(256)),
+            stdin=b"\n", ok=tuple(range(256)),
         )
     )  # fmt: skip
 
@@ -147,7 +157,7 @@ def unpack(workspace: Path, bundle: Path, *known: str) -> Answer:
     return _answer(
         proc.run(
             *PROGRAM, "unpack", "--workspace", workspace, "--bundle", bundle,
-            "--known", *known, ok=tuple(range(256)),
+            "--known", *known, stdin=b"\n", ok=tuple(range(256)),
         )
     )  # fmt: skip
 
@@ -177,8 +187,9 @@ def manifest_of(bundle: Path, repository: Path) -> Manifest:
     return parse_manifest(document.stdout)
 
 
-def isolated(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
-    """Run the program here, with the directories that would be mounted in its container."""
+@contextlib.contextmanager
+def isolated(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> Iterator[Go]:
+    """Start the program here, with the directories that would be mounted in its container."""
     # This cspace is a checkout, which an isolated interpreter would not find.
     words = [word for word in argv[1:] if word != "-I"]
     for mount in mounts:
@@ -187,7 +198,31 @@ def isolated(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
             f"{mount.source}{found[1] or ''}" if (found := inside.fullmatch(word)) else word
             for word in words
         ]
-    return proc.run(sys.executable, *words, ok=tuple(range(256)))
+    limited = proc.start_limited(sys.executable, *words, limit=1 << 20, ok=tuple(range(256)))
+    with limited as go:
+        yield go
+
+
+def followed_by(change: Callable[[Path], object]) -> Isolated:
+    """Return a container after whose work something is done to the directory that it shares."""
+
+    @contextlib.contextmanager
+    def start(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> Iterator[Go]:
+        def answer() -> proc.Result:
+            result = go()
+            change(mounts[-1].source)
+            return result
+
+        with isolated(argv, mounts) as go:
+            yield answer
+
+    return start
+
+
+def archive_now(repository: Path, where: Place, by: Isolated, clock: Clock) -> Archive:
+    """Archive a workspace at once."""
+    with packing(repository, where, by, clock()) as started:
+        return archive_workspace(started)
 
 
 def place(tmp_path: Path, workspace: Path) -> Place:

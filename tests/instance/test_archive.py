@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,20 +16,24 @@ from cspace.engine.model import Mount
 from cspace.errors import CommandFailed, CspaceError
 from cspace.instance.archive import (
     Archive,
-    Isolated,
+    Go,
     archive_workspace,
     check_archive,
     list_archives,
     load_manifest,
     make_bundle,
+    packing,
     remove_archive,
     restore_workspace,
 )
 from cspace.instance.snapshot_manifest import Carried
+from cspace.instance.snapshot_pack import BUNDLE
 from tests.conftest import Clock
 from tests.instance.snapshot_trees import (
+    archive_now,
     clone,
     commit,
+    followed_by,
     fresh,
     git,
     isolated,
@@ -41,7 +46,7 @@ from tests.instance.snapshot_trees import (
 @pytest.fixture
 def archived(host: Path, workspace: Path, tmp_path: Path, clock: Clock) -> Callable[[], Archive]:
     """Return a function that archives the workspace."""
-    return lambda: archive_workspace(host, place(tmp_path, workspace), isolated, clock)
+    return lambda: archive_now(host, place(tmp_path, workspace), isolated, clock)
 
 
 def refs(host: Path) -> str:
@@ -203,24 +208,36 @@ def test_a_failed_packing_leaves_no_ref_and_names_path_and_reason(
     assert list((tmp_path / "state").iterdir()) == []
 
 
-def tampering(change: Callable[[Path], object]) -> Isolated:
-    """Return a container whose bundle is changed before the host sees it."""
+def test_what_is_written_before_the_packing_is_told_to_begin_comes_along(
+    host: Path, workspace: Path, tmp_path: Path, clock: Clock
+) -> None:
+    with packing(host, place(tmp_path, workspace), isolated, clock()) as started:
+        work = commit(workspace, "late.txt")
+        archive = archive_workspace(started)
+    assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/cspace/mercury") == work
 
-    def run(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
-        result = isolated(argv, mounts)
-        change(mounts[-1].source / "archive.bundle")
-        return result
 
-    return run
+def test_a_packing_that_is_never_told_to_begin_leaves_nothing(
+    host: Path, workspace: Path, tmp_path: Path, clock: Clock
+) -> None:
+    before = refs(host)
+    with packing(host, place(tmp_path, workspace), isolated, clock()) as started:
+        assert list(started.exchange.iterdir()) == []
+    assert list((tmp_path / "state").iterdir()) == []
+    assert refs(host) == before
 
 
 def test_a_truncated_bundle_leaves_no_ref(
     host: Path, workspace: Path, tmp_path: Path, clock: Clock
 ) -> None:
     before, stored = refs(host), sorted((host / ".git").rglob("*"))
-    cut = tampering(lambda bundle: bundle.write_bytes(bundle.read_bytes()[:-100]))
+
+    def cut(exchange: Path) -> None:
+        bundle = exchange / BUNDLE
+        bundle.write_bytes(bundle.read_bytes()[:-100])
+
     with pytest.raises(CommandFailed, match="the work of mercury can not be archived") as caught:
-        archive_workspace(host, place(tmp_path, workspace), cut, clock)
+        archive_now(host, place(tmp_path, workspace), followed_by(cut), clock)
     assert str(host) in str(caught.value)
     assert caught.value.hint is not None
     assert refs(host) == before
@@ -230,11 +247,12 @@ def test_a_truncated_bundle_leaves_no_ref(
 def test_a_program_that_does_not_answer_is_an_error_that_shows_what_it_said(
     host: Path, workspace: Path, tmp_path: Path, clock: Clock
 ) -> None:
-    def silent(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
-        return proc.Result(argv, 127, b"", b"python3: not found\n")
+    @contextlib.contextmanager
+    def silent(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> Iterator[Go]:
+        yield lambda: proc.Result(argv, 127, b"", b"python3: not found\n")
 
     with pytest.raises(CommandFailed, match="python3: not found"):
-        archive_workspace(host, place(tmp_path, workspace), silent, clock)
+        archive_now(host, place(tmp_path, workspace), silent, clock)
 
 
 def test_a_history_that_git_refuses_is_kept_as_files_and_comes_back(
@@ -319,7 +337,7 @@ def test_an_archive_works_from_a_linked_worktree(
     linked = tmp_path / "linked"
     git(host, "worktree", "add", "--quiet", "--detach", linked)
     work = commit(workspace, "work.txt")
-    archive = archive_workspace(linked, place(tmp_path, workspace), isolated, clock)
+    archive = archive_now(linked, place(tmp_path, workspace), isolated, clock)
     assert list_archives(host) == (archive,)
     assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/cspace/mercury") == work
 
@@ -360,7 +378,7 @@ def test_a_repository_that_names_objects_by_sha256_is_archived_and_restored(
     commit(workspace / "old", "inner.txt")
     work = commit(workspace, "work.txt")
     before, said = survey(workspace), outlook(workspace)
-    archive = archive_workspace(host, place(tmp_path, workspace), isolated, clock)
+    archive = archive_now(host, place(tmp_path, workspace), isolated, clock)
     assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/cspace/mercury") == work
     assert [one.carried for one in load_manifest(host, archive).repositories] == [
         Carried.OBJECTS,
@@ -406,11 +424,13 @@ def test_a_package_planted_in_the_work_directory_is_not_what_runs(
     assert b"planted" in proc.run(*words, cwd=workspace, ok=(1,)).stderr
     asked: list[tuple[str, ...]] = []
 
-    def record(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
+    def record(
+        argv: tuple[str, ...], mounts: tuple[Mount, ...]
+    ) -> contextlib.AbstractContextManager[Go]:
         asked.append(argv)
         return isolated(argv, mounts)
 
-    archive_workspace(host, place(tmp_path, workspace), record, clock)
+    archive_now(host, place(tmp_path, workspace), record, clock)
     flags = asked[0][1 : asked[0].index("-m")]
     said = proc.run(sys.executable, *flags, *words[1:], cwd=workspace, ok=(1, 2)).stderr
     assert b"planted" not in said

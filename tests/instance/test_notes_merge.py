@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
-from cspace.instance.archive import Archive, archive_workspace
+from cspace.instance.archive import Archive
 from cspace.instance.notes_merge import merge_notes
 from tests.conftest import Clock
-from tests.instance.snapshot_trees import commit, git, isolated, place
+from tests.instance.snapshot_trees import archive_now, commit, git, isolated, place
 
 REF = "refs/notes/cs/decisions"
 
@@ -21,7 +21,7 @@ REF = "refs/notes/cs/decisions"
 @pytest.fixture
 def archived(host: Path, workspace: Path, tmp_path: Path, clock: Clock) -> Callable[[], Archive]:
     """Return a function that archives the workspace."""
-    return lambda: archive_workspace(host, place(tmp_path, workspace), isolated, clock)
+    return lambda: archive_now(host, place(tmp_path, workspace), isolated, clock)
 
 
 def note(where: Path, text: str, target: str = "HEAD") -> None:

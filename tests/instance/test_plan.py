@@ -80,6 +80,12 @@ def test_down_stops_and_archives_before_it_removes() -> None:
     assert steps == [Action.STOP, Action.ARCHIVE, Action.CONTAINERS, Action.STATE]
 
 
+def test_down_builds_a_missing_image_before_it_stops_anything() -> None:
+    steps = actions(plan_down(RUNNING, has_image=False, discard=False))
+    assert steps[:3] == [Action.IMAGE, Action.STOP, Action.ARCHIVE]
+    assert Action.IMAGE not in actions(plan_down(RUNNING, has_image=False, discard=True))
+
+
 def test_only_discard_goes_without_an_archive() -> None:
     assert Action.ARCHIVE not in actions(plan_down(RUNNING, has_image=True, discard=True))
     assert Action.ARCHIVE in actions(plan_down(DORMANT, has_image=True, discard=False))

@@ -56,7 +56,11 @@ def test_an_unreadable_file_is_named_and_nothing_is_written(
     def packed() -> subprocess.CompletedProcess[bytes]:
         words = (sys.executable, "-c", script, "pack", "--workspace", workspace)
         return subprocess.run(
-            (*words, "--output", output), capture_output=True, check=False, cwd=CHECKOUT
+            (*words, "--output", output),
+            input=b"\n",
+            capture_output=True,
+            check=False,
+            cwd=CHECKOUT,
         )
 
     assert packed().returncode == 0
@@ -92,7 +96,11 @@ def test_a_full_disk_leaves_no_bundle(tmp_path: Path) -> None:
     )
     words = ("pack", "--workspace", workspace, "--output", tmp_path / "exchange")
     answer = subprocess.run(
-        (sys.executable, "-c", script, *words), capture_output=True, check=False, cwd=CHECKOUT
+        (sys.executable, "-c", script, *words),
+        input=b"\n",
+        capture_output=True,
+        check=False,
+        cwd=CHECKOUT,
     )
     assert answer.returncode != 0
     assert json.loads(answer.stdout)["message"]
@@ -143,7 +151,7 @@ sys.addaudithook(count)
 from cspace.instance.snapshot import main
 sys.exit(main(["unpack", "--workspace", {str(workspace)!r}, "--bundle", {str(bundle)!r}]))
 """
-    done = subprocess.run((sys.executable, "-c", script), check=False, cwd=CHECKOUT)
+    done = subprocess.run((sys.executable, "-c", script), input=b"\n", check=False, cwd=CHECKOUT)
     assert done.returncode == -9
 
 

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cspace import proc
-from cspace.engine.model import Mount
 from cspace.errors import Conflict
-from cspace.instance.archive import archive_workspace, list_archives, load_manifest
+from cspace.instance.archive import list_archives, load_manifest
 from cspace.instance.unchanged import check_unchanged
 from tests.conftest import Clock
-from tests.instance.snapshot_trees import git, isolated, place
+from tests.instance.snapshot_trees import archive_now, followed_by, git, isolated, place
 
 
 def swap(top: Path) -> None:
@@ -46,19 +44,15 @@ def workspace(workspace: Path) -> Path:
 def test_a_change_after_the_packing_is_a_conflict_and_leaves_no_archive(
     host: Path, workspace: Path, tmp_path: Path, clock: Clock, change: Callable[[Path], object]
 ) -> None:
-    def late(argv: tuple[str, ...], mounts: tuple[Mount, ...]) -> proc.Result:
-        result = isolated(argv, mounts)
-        change(workspace)
-        return result
-
+    late = followed_by(lambda _: change(workspace))
     with pytest.raises(Conflict, match="changed in the workspace after it was packed"):
-        archive_workspace(host, place(tmp_path, workspace), late, clock)
+        archive_now(host, place(tmp_path, workspace), late, clock)
     assert list_archives(host) == ()
 
 
 def test_what_did_not_change_is_no_conflict(
     host: Path, workspace: Path, tmp_path: Path, clock: Clock
 ) -> None:
-    archive = archive_workspace(host, place(tmp_path, workspace), isolated, clock)
+    archive = archive_now(host, place(tmp_path, workspace), isolated, clock)
     (workspace / "src/main.py").read_bytes()
     check_unchanged(workspace, load_manifest(host, archive))

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import pytest
 
-from cspace.instance.archive import Archive, Place, archive_workspace
+from cspace.instance.archive import Archive, Place
 from cspace.project import Project, find_project
 from tests.conftest import Clock
-from tests.instance.snapshot_trees import clone, isolated, make_host, place
+from tests.instance.snapshot_trees import archive_now, clone, isolated, make_host, place
 
 
 class Keep(Protocol):
@@ -35,6 +35,6 @@ def keep(project: Project, workspace: Path, tmp_path: Path, clock: Clock) -> Kee
         clock.advance(minutes=1)
         where = place(tmp_path, workspace)
         whose = Place(name, where.workspace, where.exchange, where.owner)
-        return archive_workspace(project.root, whose, isolated, clock)
+        return archive_now(project.root, whose, isolated, clock)
 
     return archived
