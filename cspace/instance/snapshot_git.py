@@ -121,17 +121,41 @@ def tree_objects(scratch: Scratch, commits: Iterable[str]) -> set[str]:
     return set(scratch.run(*words, stdin=asked).text.split())
 
 
+def is_sparse(index: bytes) -> bool:
+    """Tell whether the content of an index may hold whole directories as one entry each.
+
+    A file that is called `sdir` can look like it.
+    """
+    return b"sdir\0\0\0\0" in index
+
+
+def _folded(scratch: Scratch, index: bytes) -> tuple[str, ...]:
+    """Return options with which git leaves the directories of a sparse index folded.
+
+    One can be a tree that holds itself a billion times.
+    """
+    path = Path(os.fsdecode(index))
+    if not path.is_file() or not is_sparse(path.read_bytes()):
+        return ()
+    # Git folds only where patterns say so: here the top alone is not.
+    (scratch.directory / "info/sparse-checkout").write_text("/*\n!/*/\n", encoding="utf-8")
+    settings = ("core.sparseCheckout=true", "core.sparseCheckoutCone=true", "index.sparse=true")
+    return tuple(word for setting in settings for word in ("-c", setting))
+
+
 def index_objects(scratch: Scratch, index: bytes) -> set[str]:
-    """Return the blobs that an index names: staged, unmerged, and undone by a resolved conflict.
+    """Return the objects that an index names: staged, unmerged, undone by a resolved conflict.
 
     Raises:
         CommandFailed: git can not read it.
     """
     for shared in Path(os.fsdecode(index)).parent.glob("sharedindex.*"):
         shutil.copyfile(shared, scratch.directory / shared.name)
+    folded = _folded(scratch, index)
     listed = scratch.run(
-        "ls-files", "-z", "--stage", "--resolve-undo", env={"GIT_INDEX_FILE": os.fsdecode(index)}
-    ).stdout
+        *folded, "ls-files", "-z", "--stage", "--resolve-undo", *(["--sparse"] if folded else []),
+        env={"GIT_INDEX_FILE": os.fsdecode(index)},
+    ).stdout  # fmt: skip
     words = (line.split(b"\t", 1)[0].split(b" ") for line in listed.split(b"\0") if line)
     return {one[1].decode("ascii") for one in words if one[0] != b"160000"}
 
@@ -143,7 +167,7 @@ def ignored_files(scratch: Scratch, worktree: bytes, index: bytes, exclude: byte
     """
     (scratch.directory / "info/exclude").write_bytes(exclude)
     listed = scratch.run(
-        "-C", os.fsdecode(worktree), "-c", "core.bare=false",
+        "-C", os.fsdecode(worktree), "-c", "core.bare=false", *_folded(scratch, index),
         "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
         env={"GIT_WORK_TREE": os.fsdecode(worktree), "GIT_INDEX_FILE": os.fsdecode(index)},
     ).stdout  # fmt: skip

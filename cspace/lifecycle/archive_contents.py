@@ -15,6 +15,7 @@ from pathlib import Path
 from cspace import git, git_objects
 from cspace.git import Staged
 from cspace.instance.archive import load_manifest
+from cspace.instance.snapshot_git import is_sparse
 from cspace.instance.snapshot_manifest import (
     Carried,
     Entry,
@@ -41,7 +42,7 @@ class State(StrEnum):
     """How a path stands to the commit that the workspace was on; one can be staged and changed.
 
     It is unknown where the repository came along as plain files, which git on the host never reads,
-    and where that commit names more than MOST_PATHS.
+    where that commit names more than MOST_PATHS, and where the index is sparse.
     """
 
     COMMITTED = "committed"
@@ -173,10 +174,12 @@ class _Comparison:
         self.readable = any(
             one.number == 0 and one.carried is Carried.OBJECTS for one in manifest.repositories
         )
-        self.head = _read_head(repository, manifest) if self.readable else {}
-        if len(self.head) > MOST_PATHS:
-            self.readable, self.head = False, {}
-        self.index = _read_index(repository, manifest) if self.readable else {}
+        self.head, self.index = dict[bytes, Staged](), dict[bytes, Staged]()
+        if self.readable:
+            head, index = _read_head(repository, manifest), _read_index(repository, manifest)
+            self.readable = len(head) <= MOST_PATHS and index is not None
+            if self.readable:
+                self.head, self.index = head, index or {}
         # Below one of these, another repository knows what is staged.
         self.nested = tuple(
             entry.path.removesuffix(b".git")
@@ -232,7 +235,8 @@ def _read_head(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
     return {entry.path: Staged(entry.mode, entry.id, hidden=False) for entry in tree}
 
 
-def _read_index(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
+def _read_index(repository: Path, manifest: Manifest) -> dict[bytes, Staged] | None:
+    """Return what was staged; None where git would have to unfold directories to tell."""
     parts = {
         entry.path.removeprefix(b".git/").decode("ascii"): entry.blob
         for entry in manifest.entries
@@ -242,5 +246,8 @@ def _read_index(repository: Path, manifest: Manifest) -> dict[bytes, Staged]:
         return {}
     with tempfile.TemporaryDirectory(prefix="cspace-index-") as temporary:
         for name, blob in parts.items():
-            (Path(temporary) / name).write_bytes(git_objects.read_blob(repository, blob))
+            content = git_objects.read_blob(repository, blob)
+            if is_sparse(content):
+                return None
+            (Path(temporary) / name).write_bytes(content)
         return git.list_index(repository, Path(temporary) / "index")

@@ -62,6 +62,17 @@ def plant_tree_bomb(repository: Path, head: str) -> None:
     (repository / head).write_text(git(repository, "commit-tree", "-m", "bomb", one) + "\n")
 
 
+def plant_index_bomb(repository: Path) -> None:
+    """Make the index one that folds a directory of ten billion paths."""
+    plant_tree_bomb(repository, ".git/HEAD")
+    for setting in ("core.sparseCheckout", "core.sparseCheckoutCone", "index.sparse"):
+        git(repository, "config", setting, "true")
+    (repository / ".git/info").mkdir(exist_ok=True)
+    (repository / ".git/info/sparse-checkout").write_text("/*\n!/*/\n", encoding="utf-8")
+    (repository / ".git/index").unlink()
+    git(repository, "read-tree", "-m", "HEAD")
+
+
 def make_host(parent: Path) -> Path:
     """Return a host's repository with two commits, a directory and an ignore file."""
     host = parent / "host"

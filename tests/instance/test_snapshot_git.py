@@ -130,6 +130,19 @@ def test_a_split_index_comes_back(host: Path, workspace: Path) -> None:
     comes_back(host, workspace)
 
 
+def test_a_sparse_index_with_staged_and_ignored_files_comes_back(
+    host: Path, workspace: Path
+) -> None:
+    for name in ("near/file", "far/away/file"):
+        commit(workspace, name)
+    git(workspace, "sparse-checkout", "set", "--cone", "--sparse-index", "near")
+    assert "far/" in git(workspace, "ls-files", "--sparse").splitlines()
+    (workspace / "near/staged").write_text("staged\n", encoding="utf-8")
+    git(workspace, "add", "near/staged")
+    (workspace / "near/debug.log").write_text("ignored\n", encoding="utf-8")
+    comes_back(host, workspace)
+
+
 def test_nothing_new_at_all_can_be_archived(host: Path, workspace: Path) -> None:
     comes_back(host, workspace)
 

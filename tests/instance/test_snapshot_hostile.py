@@ -11,7 +11,7 @@ import pytest
 
 from cspace import proc
 from cspace.errors import CommandFailed
-from tests.instance.snapshot_trees import git, plant_tree_bomb, there_and_back
+from tests.instance.snapshot_trees import git, plant_index_bomb, plant_tree_bomb, there_and_back
 
 
 @pytest.fixture
@@ -136,5 +136,13 @@ def test_a_tree_that_holds_itself_billions_of_times_ends_no_packing(
     plant_tree_bomb(workspace, git(workspace / worktree, "rev-parse", "--git-path", "HEAD"))
     with pytest.raises(CommandFailed, match="no answer within"):
         proc.run("git", "-C", workspace / worktree, "ls-tree", "-r", "HEAD", timeout=0.5)
+    before, after = there_and_back(host, workspace)
+    assert after == before
+
+
+def test_an_index_that_folds_billions_of_paths_ends_no_packing(host: Path, workspace: Path) -> None:
+    plant_index_bomb(workspace)
+    with pytest.raises(CommandFailed, match="no answer within"):
+        proc.run("git", "-C", workspace, "ls-files", "--stage", timeout=0.5)
     before, after = there_and_back(host, workspace)
     assert after == before

@@ -11,7 +11,7 @@ from cspace.errors import NotFound
 from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.archive_contents import Contents, State, describe_archive
 from cspace.project import Project
-from tests.instance.snapshot_trees import commit, git, plant_tree_bomb
+from tests.instance.snapshot_trees import commit, git, plant_index_bomb, plant_tree_bomb
 from tests.lifecycle.conftest import Keep
 
 
@@ -123,6 +123,16 @@ def test_a_commit_that_names_billions_of_paths_is_not_read_to_the_end(
     project: Project, workspace: Path, keep: Keep
 ) -> None:
     plant_tree_bomb(workspace, ".git/HEAD")
+    keep()
+    found = states(describe_archive(project.root, "mercury"))
+    assert found == {b".gitignore": {State.UNKNOWN}, b"src/main.py": {State.UNKNOWN}}
+
+
+def test_an_index_that_folds_billions_of_paths_is_not_unfolded(
+    project: Project, workspace: Path, keep: Keep
+) -> None:
+    plant_index_bomb(workspace)
+    (workspace / ".git/HEAD").write_text("ref: refs/heads/cspace/mercury\n", encoding="ascii")
     keep()
     found = states(describe_archive(project.root, "mercury"))
     assert found == {b".gitignore": {State.UNKNOWN}, b"src/main.py": {State.UNKNOWN}}
