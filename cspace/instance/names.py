@@ -26,7 +26,8 @@ def check_name(name: str) -> str:
     if not is_name(name):
         raise UsageError(
             f"name {name!r} is not valid: up to 40 of a-z, 0-9 and -, not starting with -",
-            hint="cspace up mercury",
+            # Not `cspace up`: `down` and `restore` check names too.
+            hint="cspace list and cspace archive list show names; a good new one is mercury",
         )
     return name
 
