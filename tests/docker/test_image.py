@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cspace import assets, proc
-from cspace.instance import image, labels
+from cspace.instance import image
 from cspace.owner import find_owner
 
 pytestmark = pytest.mark.docker
@@ -81,7 +81,7 @@ def tag(tmp_path_factory: pytest.TempPathFactory, engine_answer: object) -> str:
     arguments = {**planned.arguments, **image.proxy_arguments(os.environ)}
     options = [f"--build-arg={key}={value}" for key, value in arguments.items()]
     # Whoever comes next finds this image: it must be what cspace makes, with its label.
-    options.append(f"--label={labels.VERSION}={image.version()}")
+    options += [f"--label={key}={value}" for key, value in planned.labels.items()]
     proc.run("docker", "build", "--quiet", "--tag", planned.tag, *options, context)
     return planned.tag
 
