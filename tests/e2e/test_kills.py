@@ -67,9 +67,12 @@ def killer(tmp_path: Path) -> Killer:
 
 def work(person: Person) -> tuple[str, str]:
     """Commit something and leave something uncommitted; return both of their ids."""
-    script = "echo $0 >file; git add file; git commit -qm $0; echo loose $0 >loose"
-    person.inside("mercury", "sh", "-c", script, uuid.uuid4().hex)
-    ids = person.inside("mercury", "sh", "-c", "git rev-parse HEAD; git hash-object loose").split()
+    # A file of its own each time: no later call of ours may be what overwrites it.
+    script = """
+    echo $0 >file; git add file; git commit -qm $0; echo loose $0 >loose-$0
+    git rev-parse HEAD; git hash-object loose-$0
+    """
+    ids = person.inside("mercury", "sh", "-euc", script, uuid.uuid4().hex).split()
     return ids[0], ids[1]
 
 
