@@ -37,8 +37,9 @@ def clear_debris(host: Host, name: str) -> None:
     """
     for directory in archive.list_exchanges(host.paths(name).state):
         trees.remove_tree(directory)
-    for place in _marked_places(host):
-        files.sweep(place)
+    for place in (*_marked_places(host), host.paths(name).state, host.paths(name).secrets):
+        with contextlib.suppress(FileNotFoundError):
+            files.sweep(place)
     host.engine.remove_all(labels.of_task(host.paths(name).state))
 
 

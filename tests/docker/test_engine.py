@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections import UserDict
+from collections.abc import ItemsView, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,6 +152,33 @@ def test_looking_at_the_file_system_leaves_no_container(
     assert engine.sees({tmp_path / "marker": b"mine"})
     mounted = f"--filter=volume={tmp_path}"
     assert proc.run("docker", "ps", "--all", "--quiet", mounted).text == ""
+
+
+class Looking(UserDict[Path, bytes]):
+    """Markers that keep, while they are compared, what the engine says of who compares them."""
+
+    def __init__(self, markers: Mapping[Path, bytes], mark: Mapping[str, str]) -> None:
+        super().__init__(markers)
+        self.filters = [f"--filter=label={key}={value}" for key, value in mark.items()]
+        self.seen: list[dict[str, Any]] = []
+
+    def items(self) -> ItemsView[Path, bytes]:
+        found = proc.run("docker", "ps", "--all", "--quiet", *self.filters).text.split()
+        self.seen = json.loads(proc.run("docker", "inspect", *found).text)
+        return super().items()
+
+
+def test_what_looks_at_the_file_system_never_starts_and_can_only_read(
+    engine: DockerEngine, mark: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GH_TOKEN", "probe-marker")
+    (tmp_path / "marker").write_bytes(b"mine")
+    markers = Looking({tmp_path / "marker": b"mine"}, mark)
+    assert engine.sees(markers, labels=mark)
+    (probe,) = markers.seen
+    assert probe["State"]["StartedAt"].startswith("0001-01-01")
+    assert [mount["RW"] for mount in probe["Mounts"]] == [False]
+    assert "probe-marker" not in json.dumps(probe)
 
 
 def test_containers_are_found_by_all_their_labels_stopped_ones_too(

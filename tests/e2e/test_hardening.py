@@ -159,15 +159,3 @@ def test_what_packs_and_unpacks_work_has_no_network_no_secret_and_limits(person:
         assert SECRET not in json.dumps(found)
         mounts = {mount["Destination"]: mount["RW"] for mount in found["Mounts"]}
         assert mounts == {"/workspace": each not in packing, "/exchange": True}
-
-
-def test_the_probe_of_the_file_system_holds_no_secret_and_never_starts(person: Person) -> None:
-    with watched(task(person)) as seen:
-        for _ in range(3):
-            person.cspace("up", "mercury", "--recreate")
-    ours = [one for one in seen.values() if one["Path"] == PROBE]
-    assert ours
-    assert SECRET not in json.dumps(ours)
-    for one in ours:
-        assert one["State"]["StartedAt"].startswith("0001-01-01")
-        assert all(mount["RW"] is False for mount in one["Mounts"])
