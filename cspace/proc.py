@@ -85,10 +85,7 @@ def run(
         raise _not_started(words, cwd, error) from error
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"{shlex.join(words)}: no answer within {timeout:g} s") from error
-    result = Result(words, done.returncode, done.stdout, done.stderr)
-    if result.code not in ok:
-        raise failure(words, result.code, os.fsdecode(done.stderr or done.stdout))
-    return result
+    return _accepted(Result(words, done.returncode, done.stdout, done.stderr), ok)
 
 
 def stream(
@@ -110,18 +107,7 @@ def stream(
     """
     words = tuple(str(word) for word in argv)
     tail: list[str] = []
-    try:
-        process = subprocess.Popen(
-            words,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=_held.get(),
-        )
-    except OSError as error:
-        raise _not_started(words, cwd, error) from error
+    process = _start(words, cwd, env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     with process:
         output = process.stdout
         assert output is not None  # noqa: S101  PIPE above; tells the type checker
@@ -149,17 +135,7 @@ def start_limited(
         CommandFailed: as for `run`, or it said more.
     """
     words = tuple(str(word) for word in argv)
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=_held.get(),
-        )
-    except OSError as error:
-        raise _not_started(words, None, error) from error
-    with process:
+    with _start(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         yield lambda: _answer(process, words, limit, ok)
 
 
@@ -185,10 +161,7 @@ def _answer(
     process.wait()
     if max(len(stdout), len(stderr)) > limit:
         raise CommandFailed(f"{shlex.join(words)} said more than {limit} bytes")
-    result = Result(words, process.returncode, stdout, stderr)
-    if result.code not in ok:
-        raise failure(words, result.code, os.fsdecode(stderr or stdout))
-    return result
+    return _accepted(Result(words, process.returncode, stdout, stderr), ok)
 
 
 @contextlib.contextmanager
@@ -205,17 +178,7 @@ def talk(
     """
     words = tuple(str(word) for word in argv)
     with tempfile.TemporaryFile() as said:
-        try:
-            process = subprocess.Popen(
-                words,
-                env=env,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=said,
-                pass_fds=_held.get(),
-            )
-        except OSError as error:
-            raise _not_started(words, None, error) from error
+        process = _start(words, env=env, stdin=stdin, stderr=said)
         # A program that ended early breaks the pipe: its own words are the better reason.
         with contextlib.suppress(BrokenPipeError), process:
             try:
@@ -228,6 +191,30 @@ def talk(
         said.seek(0)
         if process.returncode:
             raise failure(words, process.returncode, os.fsdecode(said.read()))
+
+
+def _start(
+    words: tuple[str, ...],
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    *,
+    stdin: IO[bytes] | int,
+    stderr: IO[bytes] | int,
+) -> subprocess.Popen[bytes]:
+    """Start a program that holds our locks with us; its stdout is a pipe."""
+    try:
+        return subprocess.Popen(
+            words, cwd=cwd, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+            pass_fds=_held.get(),
+        )  # fmt: skip
+    except OSError as error:
+        raise _not_started(words, cwd, error) from error
+
+
+def _accepted(result: Result, ok: tuple[int, ...]) -> Result:
+    if result.code not in ok:
+        raise failure(result.argv, result.code, os.fsdecode(result.stderr or result.stdout))
+    return result
 
 
 def failure(
