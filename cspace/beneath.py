@@ -19,6 +19,7 @@ from cspace.files import Owner, give
 # What somebody else may write is read up to here: far above what a person writes, below what would
 # hurt a reader of many.
 MAX_BYTES = 8 * 1024 * 1024
+_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def ensure_directory(root: Path, relative: PurePosixPath, *, owner: Owner | None = None) -> None:
@@ -72,6 +73,25 @@ def _make_directory(name: str, parent: int) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def open_child(parent: int, name: str, *, unlock: bool = False) -> int:
+    """Open a directory by its parent's descriptor and its name; the caller closes it.
+
+    Raises:
+        OSError: it is missing, a link, not a directory, or not ours to read.
+    """
+    handle = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=parent)
+    try:
+        # A path through the handle leads to this very directory, and to no link.
+        place = f"/proc/self/fd/{handle}"
+        mode = stat.S_IMODE(os.fstat(handle).st_mode)
+        if unlock and mode & stat.S_IRWXU != stat.S_IRWXU:
+            with contextlib.suppress(PermissionError):
+                Path(place).chmod(mode | stat.S_IRWXU)
+        return os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    finally:
+        os.close(handle)
 
 
 def ensure_link(

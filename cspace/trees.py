@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, proc
-
-_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(*paths: Path) -> None:
@@ -37,16 +34,13 @@ def unlock_directories(root: Path) -> None:
         try:
             parent = beneath.open_directory(root.parent, relative.parent)
             try:
-                entered = os.open(relative.name, os.O_PATH | _DIRECTORY, dir_fd=parent)
+                directory = beneath.open_child(parent, relative.name, unlock=True)
             finally:
                 os.close(parent)
         except OSError:
-            continue  # gone, or no directory any more
+            continue  # gone, no directory any more, or not ours
         try:
-            # Through /proc, which leads to what was opened: fchmod refuses such a descriptor.
-            place = Path(f"/proc/self/fd/{entered}")
-            place.chmod(place.stat().st_mode | stat.S_IRWXU)
-            with os.scandir(place) as found:
+            with os.scandir(directory) as found:
                 pending += [relative / e.name for e in found if e.is_dir(follow_symlinks=False)]
         finally:
-            os.close(entered)
+            os.close(directory)

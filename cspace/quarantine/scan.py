@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +21,6 @@ from cspace.paths import SHARED
 MAX_DEPTH = 64
 
 _REPOSITORY = {"objects", "refs"}
-_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Kind(StrEnum):
@@ -84,7 +82,7 @@ def iter_foreign(root: Path, *, unlock: bool = False) -> Iterator[Foreign]:
 
 def _below(parent: int, path: PurePosixPath, depth: int, *, unlock: bool) -> Iterator[Foreign]:
     try:
-        directory = open_child(parent, path.name, unlock=unlock)
+        directory = beneath.open_child(parent, path.name, unlock=unlock)
     except (FileNotFoundError, NotADirectoryError):
         return  # gone, or swapped, since its parent was read
     except OSError:
@@ -128,22 +126,3 @@ def _kind(entry: os.DirEntry[str], name: str, *, deepest: bool) -> Kind | None:
     if entry.is_dir(follow_symlinks=False):
         return Kind.DEEP if deepest else None
     return None if entry.is_file(follow_symlinks=False) else Kind.SPECIAL
-
-
-def open_child(parent: int, name: str, *, unlock: bool = False) -> int:
-    """Open a directory by its parent's descriptor and its name; the caller closes it.
-
-    Raises:
-        OSError: it is missing, a link, not a directory, or not ours to read.
-    """
-    handle = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=parent)
-    try:
-        # A path through the handle leads to this very directory, and to no link.
-        place = f"/proc/self/fd/{handle}"
-        mode = stat.S_IMODE(os.fstat(handle).st_mode)
-        if unlock and mode & stat.S_IRWXU != stat.S_IRWXU:
-            with contextlib.suppress(PermissionError):
-                Path(place).chmod(mode | stat.S_IRWXU)
-        return os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    finally:
-        os.close(handle)

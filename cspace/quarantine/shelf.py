@@ -21,7 +21,7 @@ from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.paths import QUARANTINE, SHARED
-from cspace.quarantine.scan import Foreign, Kind, iter_foreign, open_child
+from cspace.quarantine.scan import Foreign, Kind, iter_foreign
 
 PLACE = PurePosixPath(QUARANTINE)
 ITEM, RECORD = "item", "record.json"
@@ -220,7 +220,7 @@ def _put(shelf: int, foreign: Foreign, owner: Owner, now: datetime) -> Quarantin
         raise PermissionError(errno.EACCES, "its mode can not be changed")
     thing = Quarantined(os.urandom(4).hex(), str(foreign.path), foreign.kind, now)
     os.mkdir(thing.id, 0o700, dir_fd=shelf)
-    place = open_child(shelf, thing.id)
+    place = beneath.open_child(shelf, thing.id)
     try:
         files.give(place, owner)
         _save(place, thing, owner)
@@ -240,7 +240,7 @@ def _rename(source: int, name: str, target: int, new: str) -> None:
         os.rename(name, new, src_dir_fd=source, dst_dir_fd=target)
     except PermissionError:
         # A directory that moves is written to, for the sake of its `..`.
-        os.close(open_child(source, name, unlock=True))
+        os.close(beneath.open_child(source, name, unlock=True))
         os.rename(name, new, src_dir_fd=source, dst_dir_fd=target)
 
 
@@ -278,7 +278,7 @@ def _names(shelf: int) -> list[str]:
 
 def _holds_item(shelf: int, name: str) -> bool:
     try:
-        directory = open_child(shelf, name)
+        directory = beneath.open_child(shelf, name)
     except OSError:
         return False
     try:
