@@ -11,9 +11,8 @@ from cspace.context.records import HUMAN, ROOT
 from cspace.context.store import ContextStore
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
-from cspace.errors import CspaceError, expected
-from cspace.instance.observe import state_names
-from cspace.instance.record import load_record
+from cspace.errors import CspaceError
+from cspace.instance.observe import read_record, state_names
 from cspace.paths import SHARED, instance_paths
 from cspace.quarantine.scan import Kind, iter_foreign
 from cspace.quarantine.shelf import list_quarantined
@@ -42,17 +41,10 @@ def check_instances(patient: Patient) -> tuple[Diagnosis, ...]:
     """Read every instance's record."""
     found = []
     for name in state_names(patient.user, patient.project.id):
-        paths = instance_paths(patient.user, patient.project.id, name)
-        try:
-            load_record(paths.record)
-        except FileNotFoundError:
-            if paths.workspace.is_dir():
-                problem = f"{name}: {paths.record} is missing"
-                found.append(Diagnosis("instances", problem, f"cspace down {name}"))
-        except (CspaceError, OSError) as error:
-            known = expected(error)
-            repair = known.hint or f"cspace down {name}"
-            found.append(Diagnosis("instances", f"{name}: {known}", repair))
+        _, problem = read_record(instance_paths(patient.user, patient.project.id, name))
+        if problem is not None:
+            repair = problem.hint or f"cspace down {name}"
+            found.append(Diagnosis("instances", f"{name}: {problem}", repair))
     return tuple(found)
 
 

@@ -12,7 +12,7 @@ from cspace.errors import CspaceError, NotFound, expected
 from cspace.instance import labels
 from cspace.instance.names import is_name
 from cspace.instance.record import Record, load_record
-from cspace.paths import instance_paths, project_directory
+from cspace.paths import InstancePaths, instance_paths, project_directory
 
 
 class Status(StrEnum):
@@ -113,25 +113,34 @@ def state_names(user: Path, project_id: str) -> tuple[str, ...]:
     )
 
 
+def read_record(paths: InstancePaths) -> tuple[Record | None, CspaceError | None]:
+    """Read an instance's record, or say what is wrong with it; a name without a workspace has none.
+
+    The problem's hint is a command.
+    """
+    hint = f"cspace down {paths.state.name}"
+    try:
+        return load_record(paths.record), None
+    except FileNotFoundError:
+        missing = CspaceError(f"{paths.record} is missing", hint=hint)
+        return None, missing if _has_workspace(paths) else None
+    except CspaceError as error:
+        return None, error
+    except OSError as error:
+        return None, CspaceError(str(expected(error)), hint=hint)
+
+
+def _has_workspace(paths: InstancePaths) -> bool:
+    return paths.workspace.is_dir() and not paths.workspace.is_symlink()
+
+
 def _join(user: Path, project_id: str, name: str, container: Container | None) -> Observed:
     paths = instance_paths(user, project_id, name)
-    record: Record | None = None
-    problem: CspaceError | None = None
-    has_workspace = paths.workspace.is_dir() and not paths.workspace.is_symlink()
-    try:
-        record = load_record(paths.record)
-    except FileNotFoundError:
-        if has_workspace:
-            hint = f"cspace down {name}"
-            problem = CspaceError(f"{paths.record} is missing", hint=hint)
-    except CspaceError as error:
-        problem = error
-    except OSError as error:
-        problem = CspaceError(str(expected(error)), hint=f"cspace down {name}")
+    record, problem = read_record(paths)
     return Observed(
         name=name,
         record=record,
-        has_workspace=has_workspace,
+        has_workspace=_has_workspace(paths),
         has_state=paths.state.is_dir(),
         container=container,
         problem=problem,
