@@ -209,7 +209,7 @@ def plan_prune(project: Project, user: Path, references: Sequence[str], rule: Ru
     return Pruning(
         archives=_sorted(gone),
         needed=_sorted(chosen.difference(gone)),
-        bytes=_size(project.root, gone) if gone else 0,
+        bytes=measure(project.root, *(f"{each.ref}/" for each in gone)) if gone else 0,
     )
 
 
@@ -239,15 +239,17 @@ def _needed(project: Project, user: Path) -> frozenset[str]:
     return frozenset(reference for reference in found if reference)
 
 
-def _size(repository: Path, archives: Iterable[Archive]) -> int | None:
-    prefixes = tuple(f"{each.ref}/" for each in archives)
+def measure(repository: Path, *prefixes: str) -> int | None:
+    """Return the bytes on disk that only refs of these prefixes keep; None where git can not tell.
+
+    It can not of a damaged archive, which can be removed all the same.
+    """
     refs = git.list_refs(repository, "refs/")
     tips = {one for name, one in refs.items() if name.startswith(prefixes)}
     others = {one for name, one in refs.items() if not name.startswith(prefixes)}
     try:
         return git_objects.size_on_disk(repository, tips, others)
     except CommandFailed:
-        # A damaged archive can be removed all the same.
         return None
 
 

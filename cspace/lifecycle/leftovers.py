@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from shlex import quote
 
-from cspace import files, git, git_objects, proc
+from cspace import files, proc
 from cspace.engine.model import AT_REST, Engine
 from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State
@@ -23,6 +23,7 @@ from cspace.instance import image, labels
 from cspace.instance.archive import ROOT, list_archives, list_exchanges
 from cspace.instance.observe import Observed, Status, observe_instance, state_names
 from cspace.instance.record import load_record
+from cspace.lifecycle.archives import measure
 from cspace.paths import (
     QUARANTINE,
     InstancePaths,
@@ -260,19 +261,9 @@ def _of_project(machine: Machine, root: Path) -> Iterator[Leftover]:
     with contextlib.suppress(CommandFailed):
         found = len(list_archives(root))
         if found:
-            size = _size_of_archives(root)
+            size = measure(root, f"{ROOT}/")
             reason = f"{found} archive{'' if found == 1 else 's'}"
             yield Leftover(Kind.ARCHIVES, str(root), size, reason, f"{place} archive list")
-
-
-def _size_of_archives(root: Path) -> int | None:
-    refs = git.list_refs(root, "refs/")
-    ours = {one for name, one in refs.items() if name.startswith(f"{ROOT}/")}
-    others = {one for name, one in refs.items() if not name.startswith(f"{ROOT}/")}
-    try:
-        return git_objects.size_on_disk(root, ours, others)
-    except CommandFailed:
-        return None
 
 
 def _temporary(directory: Path) -> Iterator[Leftover]:
