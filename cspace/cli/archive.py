@@ -10,7 +10,7 @@ import typer
 
 from cspace.cli import render
 from cspace.cli.ask import confirm_removal
-from cspace.cli.options import ArchiveName, AsJson, DryRun, complete_archive
+from cspace.cli.options import ArchiveName, AsJson, DryRun, Yes, complete_archive
 from cspace.deps import Deps
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def prune(  # noqa: PLR0913  one parameter an option
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove archives for good.

@@ -8,7 +8,7 @@ import typer
 
 from cspace.cli import render
 from cspace.cli.ask import confirm_removal
-from cspace.cli.options import AsJson, DryRun
+from cspace.cli.options import AsJson, DryRun, Yes
 from cspace.deps import Deps
 from cspace.errors import PartialFailure
 
@@ -28,7 +28,7 @@ def prune(
         ),
     ] = None,
     dry_run: DryRun = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove what cspace left on this machine.

@@ -9,7 +9,7 @@ import typer
 
 from cspace.cli import render
 from cspace.cli.ask import confirm_removal
-from cspace.cli.options import AsJson
+from cspace.cli.options import AsJson, Yes
 from cspace.deps import Deps, make_deps
 from cspace.errors import CspaceError
 from cspace.events import ignore
@@ -84,7 +84,7 @@ def remove(
     context: typer.Context,
     id_: Id,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete a thing for good.
