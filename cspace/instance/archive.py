@@ -38,7 +38,6 @@ _PROGRAM = (INSIDE.python, "-I", "-m", "cspace.instance.snapshot")
 _WORKSPACE, _EXCHANGE, _BUNDLE, _HOST = "/workspace", "/exchange", "archive.bundle", "host"
 _ERRORS: dict[int, type[CspaceError]] = {3: NotFound, 4: Conflict, 5: CommandFailed}
 
-Clock = Callable[[], datetime]
 # Writes a line to a started program's stdin, for which it waits, and returns what it answered.
 Go = Callable[[], proc.Result]
 
@@ -130,8 +129,8 @@ def packing(
             yield Packing(repository, place, isolated, exchange, at, go)
 
 
-def archive_workspace(started: Packing) -> Archive:
-    """Archive all work of a workspace, and read it back.
+def archive_workspace(started: Packing) -> tuple[Archive, Manifest]:
+    """Archive all work of a workspace; return the archive, and what it holds as it was read back.
 
     Raises:
         Conflict: something wrote to the workspace meanwhile.
@@ -143,11 +142,12 @@ def archive_workspace(started: Packing) -> Archive:
     with _naming(repository, place.name):
         _create_refs(repository, archive, header)
     try:
-        check_unchanged(place.workspace, check_archive(repository, archive))
+        manifest = check_archive(repository, archive)
+        check_unchanged(place.workspace, manifest)
     except BaseException:
         remove_archive(repository, archive)
         raise
-    return archive
+    return archive, manifest
 
 
 def _carry(started: Packing) -> Header:

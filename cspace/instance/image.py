@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import functools
 import hashlib
 import importlib.metadata
 import io
@@ -92,6 +93,12 @@ def _tree(directory: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
 def version() -> str:
     """Return the version of the running cspace."""
     return importlib.metadata.version("cspace")
+
+
+@functools.cache
+def present_labels() -> dict[str, str]:
+    """Return the labels of an image that holds the running cspace."""
+    return wheel_labels(build_wheel())
 
 
 def wheel_labels(wheel: bytes) -> dict[str, str]:

@@ -10,7 +10,7 @@ from cspace import trees
 from cspace.engine.model import AT_REST
 from cspace.errors import Conflict
 from cspace.instance import labels
-from cspace.instance.archive import Archive, load_manifest
+from cspace.instance.archive import Archive
 from cspace.instance.names import check_name
 from cspace.instance.notes_merge import merge_notes
 from cspace.instance.observe import Observed, get_instance
@@ -130,8 +130,7 @@ def _apply_all(
                 packing = started.enter_context(steps.start_packing(host, name))
             with host.phase(name, step.action, step.cause):
                 if packing is not None and step.action is Action.ARCHIVE:
-                    archived = steps.archive_work(packing)
-                    held = load_manifest(host.project.root, archived)
+                    archived, held = steps.archive_work(packing)
                     notices = (*merge_notes(host.project.root, archived), *_missing(archived, held))
                     started.close()
                 else:

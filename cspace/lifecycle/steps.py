@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import secrets as random
 import shlex
@@ -13,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cspace import assets, beneath, files, git, trees
-from cspace.engine.model import Build, Composition, Mount, State
+from cspace.engine.model import Build, Composition, State
 from cspace.errors import CommandFailed, CspaceError
 from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
@@ -21,6 +22,7 @@ from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
 from cspace.instance.secrets import deliver_secrets, update_secrets
+from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
@@ -166,8 +168,7 @@ def find_image(host: Host, observed: Observed) -> str | None:
     A teardown should not have to build an image just because cspace or a setting is new.
     """
     own = observed.container.image if observed.container else None
-    present = image.wheel_labels(image.build_wheel())
-    if own is not None and host.engine.has_image(own, labels=present):
+    if own is not None and host.engine.has_image(own, labels=image.present_labels()):
         return own  # as usual, and then the settings, which name the other, are not even read
     tags = (host.image.tag, *((own,) if own else ()))
     return next((tag for tag in tags if host.engine.has_image(tag)), None)
@@ -180,8 +181,8 @@ def start_packing(host: Host, name: str) -> AbstractContextManager[archive.Packi
     return archive.packing(host.project.root, _place(host, name), isolated, host.now())
 
 
-def archive_work(packing: archive.Packing) -> archive.Archive:
-    """Archive a workspace.
+def archive_work(packing: archive.Packing) -> tuple[archive.Archive, Manifest]:
+    """Archive a workspace; return the archive and what it holds.
 
     Raises:
         CspaceError: the archive would not be complete; nothing was changed.
@@ -208,13 +209,7 @@ def _place(host: Host, name: str) -> archive.Place:
 
 def _isolated(host: Host, name: str, image_tag: str) -> archive.Isolated:
     task = labels.of_task(host.paths(name).state)
-
-    def start_once(
-        argv: tuple[str, ...], mounts: tuple[Mount, ...]
-    ) -> AbstractContextManager[archive.Go]:
-        return host.engine.start_once(image_tag, argv, mounts, host.owner, labels=task)
-
-    return start_once
+    return functools.partial(host.engine.start_once, image_tag, user=host.owner, labels=task)
 
 
 def ensure_mounts(host: Host, name: str) -> None:

@@ -233,7 +233,7 @@ def followed_by(change: Callable[[Path], object]) -> Isolated:
 def archive_now(repository: Path, where: Place, by: Isolated, clock: Clock) -> Archive:
     """Archive a workspace at once."""
     with packing(repository, where, by, clock()) as started:
-        return archive_workspace(started)
+        return archive_workspace(started)[0]
 
 
 def place(tmp_path: Path, workspace: Path) -> Place:

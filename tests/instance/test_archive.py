@@ -213,7 +213,7 @@ def test_what_is_written_before_the_packing_is_told_to_begin_comes_along(
 ) -> None:
     with packing(host, place(tmp_path, workspace), isolated, clock()) as started:
         work = commit(workspace, "late.txt")
-        archive = archive_workspace(started)
+        archive, _ = archive_workspace(started)
     assert git(host, "rev-parse", f"{archive.ref}/0/refs/heads/cspace/mercury") == work
 
 
