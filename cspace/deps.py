@@ -21,6 +21,7 @@ from cspace.project import Project, find_project, refuse_instance
 
 if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
+    from cspace.context.store import ContextStore
     from cspace.engine.model import Engine
     from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
@@ -62,6 +63,18 @@ class Deps:
         from cspace.engine.docker import DockerEngine  # noqa: PLC0415  120 ms of Docker library
 
         return DockerEngine()
+
+    def open_context(self, root: Path | None = None) -> ContextStore:
+        """Open a project's context, on the host or inside an instance.
+
+        Args:
+            root: where it lies; the client's project or the current directory by default.
+        """
+        from cspace.lifecycle.shared_context import open_context  # noqa: PLC0415  loads YAML
+
+        named = self.environ.get("CLAUDE_PROJECT_DIR")
+        place = root or (Path(named) if named else self.directory)
+        return open_context(self.directory / place, self.environ, self.report)
 
     def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""

@@ -13,8 +13,10 @@ import typer
 from cspace.cli import (
     archive,
     config,
+    context,
     context_server,
     doctor,
+    findings,
     inside,
     lifecycle,
     project,
@@ -45,6 +47,8 @@ inside.register(app)
 doctor.register(app)
 app.add_typer(archive.app, name="archive")
 app.add_typer(config.app, name="config")
+app.add_typer(context.app, name="context")
+app.add_typer(findings.app, name="findings")
 app.command()(prune.prune)
 app.add_typer(quarantine.app, name="quarantine")
 app.command()(context_server.context_server)
@@ -60,7 +64,7 @@ def _print_version(*, wanted: bool) -> None:
 
 @app.callback()
 def _start(
-    context: typer.Context,
+    given: typer.Context,
     *,
     version: Annotated[  # noqa: ARG001  its callback does the work
         bool,
@@ -72,7 +76,7 @@ def _start(
         ),
     ] = False,
 ) -> None:
-    context.obj = make_deps(progress)
+    given.obj = make_deps(progress)
 
 
 def main() -> None:

@@ -27,6 +27,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("logs", "mercury"),
     ("config", "show"),
     ("config", "schema"),
+    ("context", "list"),
+    ("findings", "list"),
     ("trust",),
     ("doctor",),
     ("quarantine", "list"),
@@ -50,7 +52,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("archive", "prune", "--all", "--yes"),
     ("prune", "--dry-run"),
 )
-GROUPS = ("archive", "config", "quarantine")
+GROUPS = ("archive", "config", "context", "findings", "quarantine")
 FOUND_SOMETHING = 8
 HOOKS = ("reference-transaction", "pre-commit", "post-checkout", "post-index-change")
 # Written inside the instance: the canaries' directory is there by name only.

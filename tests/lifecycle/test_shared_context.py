@@ -1,11 +1,12 @@
-"""Which directory `cspace context-server` asks for the commit that a record names."""
+"""Which directory is asked for the commit that a record names."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from cspace import git
-from cspace.cli.context_server import open_store
+from cspace.events import ignore
+from cspace.lifecycle.shared_context import open_context
 
 
 def plant_absent_commit(place: Path, canary: Path) -> str:
@@ -30,7 +31,7 @@ def test_a_repository_planted_beside_the_memory_hazard_is_not_asked_for_its_comm
 ) -> None:
     memory, canary = repo / ".cspace/memory", tmp_path / "ran"
     memory.mkdir(parents=True)
-    store = open_store(memory)
+    store = open_context(memory, {}, ignore)
     planted = plant_absent_commit(memory, canary)  # after the server has looked
     assert git.resolve(memory, "HEAD") != planted
     assert canary.exists()
