@@ -19,7 +19,7 @@ _UPDATE = re.compile(
     re.MULTILINE,
 )
 _DATED = re.compile(r"\d{4}-\d\d-\d\d(?=-|\Z)")
-_HEADING = re.compile(r"^# +(.+?)[ \t]*\r?$", re.MULTILINE)
+_HEADING = re.compile(r"^# ++([^\r\n]+)", re.MULTILINE)
 
 
 def dump_entry(kind: Kind, pairs: tuple[tuple[str, Value], ...], texts: Mapping[str, str]) -> bytes:
@@ -40,7 +40,7 @@ def parse_entry(kind: Kind, slug: str, path: str, document: bytes) -> Entry:
         kind=kind,
         slug=slug,
         path=path,
-        title=header.prose("title") or _first_heading(body) or slug,
+        title=header.prose("title") or _first_heading(kind, body) or slug,
         created=created,
         updated=max((time for time in times if time is not None), default=None),
         author=header.text("author") or "",
@@ -52,9 +52,11 @@ def parse_entry(kind: Kind, slug: str, path: str, document: bytes) -> Entry:
     return Entry(info, document.decode("utf-8", "replace"), body, sections, updates)
 
 
-def _first_heading(body: str) -> str | None:
-    heading = _HEADING.search(body)
-    return heading[1] if heading else None
+def _first_heading(kind: Kind, body: str) -> str | None:
+    # Before the sections: what somebody notes on a record must not become its title.
+    texts = LAYOUTS[kind].locate(body).values()
+    heading = _HEADING.search(body, 0, min((text.start for text in texts), default=len(body)))
+    return heading[1].rstrip() if heading else None
 
 
 def _created(header: FrontMatter, slug: str) -> datetime.datetime | None:

@@ -49,12 +49,12 @@ class Category(StrEnum):
 
 
 UPDATES = "Updates"
+# A `### ` line that we, or a reader who looks less closely, could take for an update's.
+_UPDATE = r"\d{4}-\d{2}-\d{2}T|[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]*[—–-][ \t]*status:"
 LAYOUTS = {
     Kind.DECISION: Layout(("Context", "Alternatives", "Decision", "Consequences")),
     Kind.DISCOVERY: Layout(("Finding", "Impact")),
-    Kind.FINDING: Layout(
-        ("Summary", "Details", UPDATES), guarded=r"\d{4}-\d{2}-\d{2}T", listing=UPDATES
-    ),
+    Kind.FINDING: Layout(("Summary", "Details", UPDATES), guarded=_UPDATE, listing=UPDATES),
 }
 
 

@@ -57,7 +57,9 @@ class FrontMatter:
         """Return a scalar as its author meant it: in `title: Fix #12`, `#12` is no comment."""
         value = self.text(key)
         written = _written(self.source, key)
-        if value is not None and written is not None and written.startswith(value):
+        # What starts with a quote is no plain text, even where its value starts with the same one.
+        plain = written is not None and written[:1] not in {'"', "'"}
+        if value is not None and written is not None and plain and written.startswith(value):
             return written
         return value
 
@@ -189,7 +191,8 @@ def replace_value(document: bytes, key: str, value: str) -> bytes:
     before = parse_front_matter(document)
     header = document[before.start : before.end]
     line = f"{key}: {dump_value(value)}".encode()
-    found = list(re.finditer(rb"^" + re.escape(key.encode()) + rb"[ \t]*:[^\r\n]*", header, re.M))
+    name = re.escape(key.encode())
+    found = list(re.finditer(rb"^([\"']?)" + name + rb"\1[ \t]*:[^\r\n]*", header, re.M))
     if found:
         start, end = found[-1].span()
         ending = re.compile(rb"\r?\n").match(header, end)
@@ -200,7 +203,7 @@ def replace_value(document: bytes, key: str, value: str) -> bytes:
                 end, line = continued.end(), line + ending.group()
         header = header[:start] + line + header[end:]
     else:
-        header += line + b"\n"
+        header += line + (b"\r\n" if header.endswith(b"\r\n") else b"\n")
     changed = document[: before.start] + header + document[before.end :]
     _check_only_changed(before, parse_front_matter(changed), key, value)
     return changed

@@ -56,8 +56,9 @@ class Layout:
 
     @cached_property
     def _structure(self) -> re.Pattern[str]:
-        # Wider than what we read as a heading: other readers are laxer.
-        names = rf"\#\#[ \t]+(?:{'|'.join(self.names)})[ \t]*\#*[ \t]*(?=[{_BREAKS}]|\Z)"
+        # Wider than what we read as a heading: other readers are laxer. Possessive: giving back
+        # spaces one by one would take hours on a line of a million.
+        names = rf"\#\#[ \t]+(?:{'|'.join(self.names)})[ \t]*+\#*+[ \t]*+(?=[{_BREAKS}]|\Z)"
         guarded = rf"|\#\#\#[ \t]+(?:{self.guarded})" if self.guarded else ""
         return re.compile(
             rf"((?:\A|(?<=[{_BREAKS}]))[ ]{{0,3}})(\\*)(?={names}{guarded})", re.IGNORECASE

@@ -67,6 +67,8 @@ def test_dates_are_written_plain_and_in_utc() -> None:
         ("title: @reviewers", "@reviewers"),
         ("title: >\n  folded\n  text", "folded text"),
         ("other: {\ntitle: yes", "yes"),
+        ('title: "\\""', '"'),
+        ('title: "\\"\\\\"', '"\\'),
     ],
 )
 def test_a_title_that_a_hand_wrote_is_read_as_it_was_meant(header: str, title: str) -> None:
@@ -146,6 +148,18 @@ def test_replacing_a_value_keeps_every_other_byte() -> None:
 def test_a_value_on_the_following_lines_is_replaced_with_them() -> None:
     before = b"---\nstatus:\n  open\ntitle: x\n---\n"
     assert replace_value(before, "status", "wontfix") == b"---\nstatus: wontfix\ntitle: x\n---\n"
+
+
+@pytest.mark.parametrize("key", ['"status"', "'status'", "status "])
+def test_a_key_that_is_written_otherwise_is_replaced_and_not_doubled(key: str) -> None:
+    before = f"---\n{key}: open\ntitle: x\n---\n".encode()
+    assert replace_value(before, "status", "wontfix") == b"---\nstatus: wontfix\ntitle: x\n---\n"
+
+
+def test_a_missing_key_gets_the_headers_line_end() -> None:
+    assert replace_value(b"---\r\ntitle: x\r\n---\r\n", "status", "open") == (
+        b"---\r\ntitle: x\r\nstatus: open\r\n---\r\n"
+    )
 
 
 def test_a_missing_key_is_added_at_the_end() -> None:

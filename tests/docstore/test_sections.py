@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -72,3 +73,11 @@ def test_crlf_headings_frame_their_texts_with_crlf() -> None:
 
 def test_a_body_without_headings_has_no_sections() -> None:
     assert LAYOUT.parse("just text\n") == {}
+
+
+def test_a_line_of_half_a_million_blanks_is_looked_at_once() -> None:
+    text = f"## One{' ' * 500_000}x\n## Two {'#' * 500_000}x\n"
+    start = time.perf_counter()
+    assert LAYOUT.parse(LAYOUT.render({"One": text}))["One"] == text
+    # With backtracking it takes half an hour.
+    assert time.perf_counter() - start < 10
