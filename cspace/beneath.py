@@ -72,6 +72,8 @@ def _make_directory(name: str, parent: int) -> bool:
         os.mkdir(name, 0o755, dir_fd=parent)
     except FileExistsError:
         return False
+    # What is written into it survives a power cut only together with its name.
+    os.fsync(parent)
     return True
 
 

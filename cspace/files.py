@@ -209,35 +209,52 @@ def lock(
     Raises:
         Conflict: somebody else held it for the whole time.
     """
-    descriptor = _open_lock(path, owner)
+    descriptor = _open_lock(path, owner, f"{name}.lock" if name else str(path))
     try:
         _acquire(descriptor, name or str(path), timeout)
-        # Another uid's lock file is opened read-only: flock works on it, naming ourselves does not.
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{holder}\n".encode(), 0)
+        _sign(descriptor, f"{holder}\n")
         yield descriptor
+        # The next holder may be one who can not sign: no name is better than the wrong one.
+        _sign(descriptor, "")
         # Whatever runs on in the background after a good end does not hold it any longer.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:
         os.close(descriptor)
 
 
-def _open_lock(path: Path, owner: Owner | None) -> int:
+def _open_lock(path: Path, owner: Owner | None, shown: str) -> int:
+    # Published with its mode: a process with a strict umask must not shut out other uids.
+    if not os.path.lexists(path):
+        with contextlib.suppress(FileExistsError):
+            publish(path, b"", owner=owner)
     flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o644)
-    except FileExistsError:
-        try:
-            descriptor = os.open(path, os.O_RDWR | flags)
-        except PermissionError:
-            descriptor = os.open(path, os.O_RDONLY | flags)
-    else:
-        give(descriptor, owner)
+        descriptor = os.open(path, os.O_RDWR | flags)
+    except (PermissionError, IsADirectoryError):
+        descriptor = os.open(path, os.O_RDONLY | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise CspaceError(f"{path} is not a regular file, so it can not be a lock")
+        raise CspaceError(
+            f"{shown} is not a regular file, so it can not be a lock",
+            hint=f"look at it and move it away: ls -ld {shown}",
+        )
     return descriptor
+
+
+def _sign(descriptor: int, text: str) -> None:
+    # Another uid's lock file is opened read-only: flock works on it, signing does not. A file of
+    # two names may be somebody's text.
+    with contextlib.suppress(OSError):
+        if os.fstat(descriptor).st_nlink == 1:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, text.encode(), 0)
+
+
+def _signature(descriptor: int) -> str:
+    """Return who signed a lock; its content is whatever somebody wrote there."""
+    lines = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip().splitlines()
+    name = lines[0] if lines else ""
+    return "".join(mark for mark in name if mark.isprintable()) or "another process"
 
 
 def _acquire(descriptor: int, locked: str, timeout: float) -> None:
@@ -247,9 +264,8 @@ def _acquire(descriptor: int, locked: str, timeout: float) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                name = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "unknown"
                 raise Conflict(
-                    f"{locked} has been locked by {name} for {timeout:g} s",
+                    f"{locked} has been locked by {_signature(descriptor)} for {timeout:g} s",
                     hint="wait for it to end, then try again",
                 ) from None
             time.sleep(LOCK_POLL_SECONDS)

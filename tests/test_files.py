@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cspace import files, proc
-from cspace.errors import Conflict
+from cspace.errors import Conflict, CspaceError
 
 KILLED_WRITER = """
 import os, sys
@@ -195,3 +196,58 @@ def test_what_is_abandoned_is_listed_and_not_removed(tmp_path: Path) -> None:
         assert files.list_abandoned(tmp_path) == (torn,)
     assert torn.exists()
     assert files.list_abandoned(tmp_path / "absent") == ()
+
+
+def test_a_lock_can_be_held_by_other_users_whatever_the_umask_of_its_maker(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    before = os.umask(0o077)
+    try:
+        with files.lock(path, timeout=0, holder="strict"):
+            assert path.stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+
+
+def test_the_name_of_a_holder_is_gone_when_the_next_one_may_not_sign(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    with files.lock(path, timeout=0, holder="mercury"):
+        pass
+    with path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with (
+            pytest.raises(Conflict, match="locked by another process"),
+            files.lock(path, timeout=0, holder="venus"),
+        ):
+            pass
+
+
+def test_a_lock_that_is_somebodys_text_under_another_name_is_not_signed(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("precious", encoding="utf-8")
+    (tmp_path / "x.lock").hardlink_to(text)
+    with files.lock(tmp_path / "x.lock", timeout=0, holder="venus"):
+        assert text.read_text(encoding="utf-8") == "precious"
+    assert text.read_text(encoding="utf-8") == "precious"
+
+
+def test_what_stands_in_a_lock_is_shown_on_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    with files.lock(path, timeout=0, holder="mer\x1b[2Jcury\nhint: run rm"):
+        with (
+            pytest.raises(Conflict, match=r"locked by mer\[2Jcury for 0 s"),
+            files.lock(path, timeout=0, holder="venus"),
+        ):
+            pass
+        assert path.exists()
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_is_refused_as_a_lock_by_its_name(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "x.lock")
+    with (
+        pytest.raises(CspaceError, match=r"the thing\.lock is not a regular file"),
+        files.lock(tmp_path / "x.lock", timeout=0, holder="venus", name="the thing"),
+    ):
+        pass

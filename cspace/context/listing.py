@@ -86,7 +86,7 @@ class _Reading:
             except NotFound:
                 continue  # removed since the directory was read
             except CspaceError as error:
-                path = str(self.store.folder(kind).path_of(stem))
+                path = self.store.folder(kind).show_path(stem)
                 self.skipped.append(Skipped(path, str(error).removeprefix(f"{path}: ")))
 
 

@@ -26,9 +26,11 @@ def ensure_skeleton(root: Path, owner: Owner | None = None) -> None:
         with beneath.pinned(root, ROOT / kind.plural, create=True, owner=owner):
             pass
     with beneath.pinned(root, ROOT) as directory:
+        files.sweep(directory)
         for name in HUMAN:
             _seed(directory / f"{name}.md", owner)
     with beneath.pinned(root, PurePosixPath(".cspace")) as directory:
+        files.sweep(directory)
         _ignore(directory, owner)
 
 

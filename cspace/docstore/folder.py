@@ -11,19 +11,36 @@ import difflib
 import errno
 import itertools
 import os
+import re
 import stat
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
-from cspace.errors import CspaceError, NotFound, UsageError
+from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.files import Owner
 
 SUFFIX = ".md"
 LOCK_SECONDS = 10.0
+# Looking through a directory of 10,000 costs more than a write, so not every write does it.
+SWEEP_SECONDS = 60.0
+# An edit is made anew when somebody without our lock, an editor, changed the document meanwhile.
+EDITS = 20
 # How many names an error compares to suggest one: comparing is slow.
 NEAREST_OF = 500
+
+# What no line and no JSON can show, and what could be taken for a line of its own.
+_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+_HINTS = {
+    errno.ENOSPC: "free some space, then try again: nothing was changed",
+    errno.EDQUOT: "free some space, then try again: nothing was changed",
+    errno.EACCES: "see who owns the directory and the files in it: ls -la",
+    errno.EPERM: "see who owns the directory and the files in it: ls -la",
+    errno.EROFS: "it is mounted read-only: write where it is not",
+}
 
 
 class UnreadableDocument(CspaceError):
@@ -46,11 +63,18 @@ class Folder:
     holder: str = "cspace"
     owner: Owner | None = None
     lock_seconds: float = LOCK_SECONDS
-    _swept: set[str] = field(default_factory=set, compare=False, repr=False)
+    sweep_seconds: float = SWEEP_SECONDS
+    _swept: list[float] = field(default_factory=list, compare=False, repr=False)
 
     def path_of(self, stem: str) -> PurePosixPath:
         """Return a document's path relative to the root."""
         return self.relative / f"{stem}{SUFFIX}"
+
+    def show_path(self, stem: str) -> str:
+        """Return a document's path for people: what can not be shown is escaped."""
+        return _UNFIT.sub(
+            lambda mark: mark[0].encode("unicode_escape").decode(), str(self.path_of(stem))
+        )
 
     def list_stems(self) -> tuple[str, ...]:
         """Return the names of what looks like a document, sorted; a missing directory has none."""
@@ -97,20 +121,36 @@ class Folder:
     def edit(self, stem: str, change: Callable[[bytes], bytes]) -> None:
         """Replace a document by what change makes of it, serialised with every other edit.
 
+        An editor takes no lock. What it saved before we replace the document is seen, and change is
+        called again with that. What is left is some microseconds: an editor that opened the
+        document before we replaced it, and writes into it afterwards, writes into the old file.
+
         Raises:
             NotFound: there is no such document, or it was removed while we waited.
-            Conflict: another holds its lock; the error names the holder.
+            Conflict: another holds its lock, and the error names the holder; or it is changed
+                without the lock faster than we can read it.
         """
         with self._locked(stem) as directory:
-            before, status = self._read(directory, stem)
-            after = change(before)
-            self._check_size(after)
-            files.write_atomic(
-                directory / f"{stem}{SUFFIX}",
-                after,
-                mode=stat.S_IMODE(status.st_mode),
-                owner=Owner(status.st_uid, status.st_gid),
-            )
+            for _ in range(EDITS):
+                before, status = self._read(directory, stem)
+                if self._replace(directory / f"{stem}{SUFFIX}", change(before), status):
+                    return
+        raise Conflict(
+            f"{self.path_of(stem)} was changed by another program at each of {EDITS} tries",
+            hint="close what writes to it, then try again",
+        )
+
+    def _replace(self, path: Path, content: bytes, before: os.stat_result) -> bool:
+        """Replace a document, unless it is no longer the one that was read: then return False."""
+        self._check_size(content)
+        mode, owner = stat.S_IMODE(before.st_mode), Owner(before.st_uid, before.st_gid)
+        with files.temporary(path, content, mode=mode, owner=owner) as written:
+            # As late as possible: nothing is between this and the rename.
+            if _version(path.lstat()) != _version(before):
+                return False
+            written.replace(path)
+        files.sync_directory(path.parent)
+        return True
 
     def remove(self, stem: str) -> None:
         """Remove a document, serialised with edits, so that none of them brings it back."""
@@ -120,27 +160,37 @@ class Folder:
 
     @contextlib.contextmanager
     def _locked(self, stem: str) -> Iterator[Path]:
-        with self._opened(stem) as directory:
+        with self._opened(stem) as directory, contextlib.ExitStack() as stack:
             # For a wrong name no lock file is made.
             self._read(directory, stem)
             self._sweep(directory)
-            with files.lock(
-                directory / f"{stem}{SUFFIX}.lock",
+            path = self.path_of(stem)
+            lock = files.lock(
+                directory / f"{path.name}.lock",
                 timeout=self.lock_seconds,
                 holder=self.holder,
                 owner=self.owner,
-                name=str(self.path_of(stem)),
-            ):
-                yield directory
+                name=str(path),
+            )
+            try:
+                stack.enter_context(lock)
+            except OSError as error:
+                raise CspaceError(
+                    f"{path}.lock: {_reason(error)}",
+                    hint=f"look at it and move it away: ls -ld {path}.lock",
+                ) from error
+            yield directory
 
     def _sweep(self, directory: Path) -> None:
-        # Once for each process: looking through the directory costs more than a write.
-        if not self._swept:
-            self._swept.add(str(self.relative))
+        now = time.monotonic()
+        if not self._swept or now - self._swept[-1] >= self.sweep_seconds:
+            self._swept[:] = [now]
             files.sweep(directory)
 
     def _read(self, directory: Path, stem: str) -> tuple[bytes, os.stat_result]:
         path = self.path_of(stem)
+        if _UNFIT.search(stem):
+            raise UnreadableDocument(f"{self.show_path(stem)}: its name can not be shown")
         try:
             # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -185,7 +235,10 @@ class Folder:
         except FileNotFoundError as error:
             raise self._without_directory(stem) from error
         except OSError as error:
-            raise CspaceError(f"{self.root / self.relative}: {_reason(error)}") from error
+            place = self.path_of(stem) if stem else self.relative
+            raise CspaceError(
+                f"{self.root / place}: {_reason(error)}", hint=_HINTS.get(error.errno or 0)
+            ) from error
 
     def _without_directory(self, stem: str) -> NotFound:
         if not self.root.is_dir():
@@ -193,6 +246,10 @@ class Folder:
                 f"root {self.root} is not a directory", hint="pass the project's root with --root"
             )
         return self._missing(stem) if stem else NotFound(f"{self.relative} does not exist")
+
+
+def _version(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _reason(error: OSError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,29 @@ def test_a_human_file_that_is_too_large_is_named_and_not_read(
     with (root / ".cspace/context/direction.md").open("wb") as file:
         file.truncate(10 << 30)
     assert "(not readable: " in read_context(store, ("direction",)).text
+
+
+def test_a_note_does_not_become_the_title_of_a_finding_without_one(
+    store: ContextStore, root: Path
+) -> None:
+    path = root / ".cspace/context/findings/2026-01-02-x.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"---\nstatus: open\n---\n")
+    store.append_to_finding(path.stem, "# Forged\n")
+    assert read(store, path).info.title == "2026-01-02-x"
+
+
+def test_a_file_name_that_can_not_be_shown_hides_nothing_else(
+    store: ContextStore, root: Path
+) -> None:
+    directory = root / ".cspace/context/findings"
+    directory.mkdir(parents=True)
+    (directory / "2026-01-02-good.md").write_bytes(FOREIGN["older-tool"])
+    (directory / "2026-01-03-a\n- forged.md").write_bytes(FOREIGN["older-tool"])
+    Path(os.fsdecode(bytes(directory) + b"/2026-01-04-\xff.md")).write_bytes(b"")
+    found = listing.list_findings(store, Wanted())
+    assert [info.slug for info in found.entries] == ["2026-01-02-good"]
+    assert [Path(one.path).name for one in found.skipped] == [
+        "2026-01-04-\\udcff.md",
+        "2026-01-03-a\\n- forged.md",
+    ]

@@ -73,3 +73,11 @@ def test_a_link_in_the_place_of_the_context_is_not_followed(root: Path, tmp_path
     with pytest.raises(OSError, match=r"directory|symbolic"):
         ensure_skeleton(root)
     assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_what_a_killed_writer_left_beside_the_human_files_is_swept(root: Path) -> None:
+    ensure_skeleton(root)
+    for name in ("context/.direction.md.0.cspace-tmp", "..gitignore.0.cspace-tmp"):
+        (root / ".cspace" / name).touch()
+    ensure_skeleton(root)
+    assert list(root.glob(".cspace/**/*.cspace-tmp")) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -136,4 +137,95 @@ def test_a_document_that_no_reader_would_take_is_not_written(folder: Folder) -> 
 def test_hidden_and_temporary_files_are_invisible(folder: Folder, tmp_path: Path) -> None:
     for name in (".x.md", ".x.md.0123.cspace-tmp", "x.md.lock", "notes.txt"):
         (tmp_path / "root" / "docs" / name).touch()
+    assert folder.list_stems() == ()
+
+
+def test_a_long_lived_writer_sweeps_again_what_others_left(folder: Folder, tmp_path: Path) -> None:
+    folder = replace(folder, sweep_seconds=0.0)
+    for number in range(2):
+        debris = tmp_path / "root" / "docs" / f".x.md.{number}.cspace-tmp"
+        debris.touch()
+        folder.create("x", b"a")
+        assert not debris.exists()
+
+
+@pytest.mark.parametrize("name", [b"a\nb.md", b"a\xff.md", b"a\x1b[2J.md", "a\u2028b.md".encode()])
+def test_a_name_that_can_not_be_shown_is_escaped_in_the_error(
+    folder: Folder, tmp_path: Path, name: bytes
+) -> None:
+    (Path(os.fsdecode(bytes(tmp_path / "root" / "docs") + b"/" + name))).touch()
+    (stem,) = folder.list_stems()
+    with pytest.raises(UnreadableDocument) as refused:
+        folder.read(stem)
+    assert str(refused.value).isprintable()
+    str(refused.value).encode()
+
+
+def test_a_link_in_place_of_a_lock_is_named_and_nothing_is_changed(
+    folder: Folder, tmp_path: Path
+) -> None:
+    folder.create("x", b"a")
+    (tmp_path / "root" / "docs" / "x.md.lock").symlink_to(tmp_path / "outside")
+    with pytest.raises(CspaceError, match=r"^docs/x\.md\.lock: a link or another file"):
+        folder.edit("x", lambda document: document + b"b")
+    assert (folder.read("x"), (tmp_path / "outside").exists()) == (b"a", False)
+
+
+def test_an_edit_of_a_file_with_a_second_name_outside_leaves_that_one_as_it_is(
+    folder: Folder, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"theirs")
+    (tmp_path / "root" / "docs" / "x.md").hardlink_to(outside)
+    folder.edit("x", lambda document: document + b" and ours")
+    assert (folder.read("x"), outside.read_bytes()) == (b"theirs and ours", b"theirs")
+
+
+@pytest.mark.parametrize("by_rename", [False, True])
+def test_what_an_editor_saves_during_an_edit_is_seen(
+    folder: Folder, tmp_path: Path, *, by_rename: bool
+) -> None:
+    folder.create("x", b"a\n")
+    path = tmp_path / "root" / "docs" / "x.md"
+    saves = iter((b"b\n", b"b\nc\n"))
+
+    def change(document: bytes) -> bytes:
+        # While cspace works on what it read, a person saves.
+        if (saved := next(saves, None)) is not None:
+            target = path.with_name("editor~") if by_rename else path
+            target.write_bytes(saved)
+            target.rename(path)
+        return document + b"update\n"
+
+    folder.edit("x", change)
+    assert folder.read("x") == b"b\nc\nupdate\n"
+
+
+def test_a_document_that_changes_all_the_time_is_a_conflict_and_stays_theirs(
+    folder: Folder, tmp_path: Path
+) -> None:
+    folder.create("x", b"0")
+    path = tmp_path / "root" / "docs" / "x.md"
+
+    def change(document: bytes) -> bytes:
+        path.write_bytes(document + b"0")
+        return document + b"update"
+
+    with pytest.raises(Conflict, match=r"docs/x\.md was changed by another program at each of"):
+        folder.edit("x", change)
+    assert set(path.read_bytes()) == {ord("0")}
+    assert sorted(os.listdir(path.parent)) == ["x.md", "x.md.lock"]
+
+
+def test_a_document_that_is_removed_by_hand_during_an_edit_stays_removed(
+    folder: Folder, tmp_path: Path
+) -> None:
+    folder.create("x", b"a")
+
+    def change(document: bytes) -> bytes:
+        (tmp_path / "root" / "docs" / "x.md").unlink()
+        return document
+
+    with pytest.raises(NotFound):
+        folder.edit("x", change)
     assert folder.list_stems() == ()
