@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import itertools
 import re
@@ -11,6 +12,7 @@ from cspace.context.records import LAYOUTS, UPDATES, Entry, Info, Kind, Update
 from cspace.docstore import frontmatter
 from cspace.docstore.frontmatter import FrontMatter, Value
 from cspace.docstore.sections import unframed
+from cspace.errors import CspaceError
 
 # The dashes are em dashes; a hand that typed another dash is understood.
 _UPDATE = re.compile(
@@ -111,7 +113,15 @@ def append_update(document: bytes, update: Update, *, status: str | None) -> byt
 
     Args:
         status: the new status; None leaves the line alone.
+
+    Raises:
+        CspaceError: the status can not be replaced safely, or the file is UTF-16.
     """
+    if document.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise CspaceError(
+            "the finding is written in UTF-16, and a note in UTF-8 would garble it",
+            hint="save the file as UTF-8, then try again",
+        )
     if status is not None:
         document = frontmatter.replace_value(document, "status", status)
     if document and not document.endswith(b"\n"):
