@@ -115,7 +115,8 @@ def append_update(document: bytes, update: Update, *, status: str | None) -> byt
         status: the new status; None leaves the line alone.
 
     Raises:
-        CspaceError: the status can not be replaced safely, or the file is UTF-16.
+        CspaceError: the status can not be replaced safely, the file is UTF-16, or the note would be
+            read as something else there.
     """
     if document.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise CspaceError(
@@ -126,7 +127,22 @@ def append_update(document: bytes, update: Update, *, status: str | None) -> byt
         document = frontmatter.replace_value(document, "status", status)
     if document and not document.endswith(b"\n"):
         document += b"\n"
-    body = document[frontmatter.parse_front_matter(document).body :].decode("utf-8", "replace")
+    start = frontmatter.parse_front_matter(document).body
+    body = document[start:].decode("utf-8", "replace")
     if UPDATES not in LAYOUTS[Kind.FINDING].locate(body):
         document += f"\n## {UPDATES}".encode()
-    return document + f"\n{dump_update(update)}\n".encode()
+    document += f"\n{dump_update(update)}\n".encode()
+    _check_appended(document, start, update.note)
+    return document
+
+
+def _check_appended(document: bytes, start: int, note: str) -> None:
+    # In a header that nobody closed, a `---` in the note would close it.
+    body = document[start:].decode("utf-8", "replace")
+    updates = parse_updates(LAYOUTS[Kind.FINDING].parse(body).get(UPDATES, ""))
+    moved = frontmatter.parse_front_matter(document).body != start
+    if moved or not updates or updates[-1].note != note:
+        raise CspaceError(
+            "the note would be read as something else in this finding",
+            hint="close the finding's front matter with a line `---`, then try again",
+        )

@@ -122,8 +122,9 @@ class Folder:
         """Replace a document by what change makes of it, serialised with every other edit.
 
         An editor takes no lock. What it saved before we replace the document is seen, and change is
-        called again with that. What is left is some microseconds: an editor that opened the
-        document before we replaced it, and writes into it afterwards, writes into the old file.
+        called again with that; a document that it has emptied gets time to be filled. What is left
+        is some microseconds: an editor that opened the document before we replaced it, and writes
+        into it afterwards, writes into the old file.
 
         Raises:
             NotFound: there is no such document, or it was removed while we waited.
@@ -131,9 +132,11 @@ class Folder:
                 without the lock faster than we can read it.
         """
         with self._locked(stem) as directory:
-            for _ in range(EDITS):
+            for left in reversed(range(EDITS)):
                 before, status = self._read(directory, stem)
-                if self._replace(directory / f"{stem}{SUFFIX}", change(before), status):
+                if not before and left:
+                    time.sleep(files.LOCK_POLL_SECONDS)
+                elif self._replace(directory / f"{stem}{SUFFIX}", change(before), status):
                     return
         raise Conflict(
             f"{self.path_of(stem)} was changed by another program at each of {EDITS} tries",

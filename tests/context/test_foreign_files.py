@@ -169,3 +169,15 @@ def test_a_file_name_that_can_not_be_shown_hides_nothing_else(
         "2026-01-04-\\udcff.md",
         "2026-01-03-a\\n- forged.md",
     ]
+
+
+def test_a_note_does_not_close_a_header_that_a_person_left_open(
+    store: ContextStore, root: Path
+) -> None:
+    path = root / ".cspace/context/findings/2026-01-02-x.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"---\ntitle: x\nstatus: open\n")
+    with pytest.raises(CspaceError, match="read as something else") as refused:
+        store.append_to_finding(path.stem, "see:\n\n---\n\nmore")
+    assert "`---`" in (refused.value.hint or "")
+    assert path.read_bytes() == b"---\ntitle: x\nstatus: open\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -199,6 +200,19 @@ def test_what_an_editor_saves_during_an_edit_is_seen(
 
     folder.edit("x", change)
     assert folder.read("x") == b"b\nc\nupdate\n"
+
+
+def test_a_document_that_an_editor_has_emptied_gets_time_to_be_filled(
+    folder: Folder, tmp_path: Path
+) -> None:
+    folder.create("x", b"a")
+    path = tmp_path / "root" / "docs" / "x.md"
+    with path.open("wb", buffering=0) as editor:
+        waiting = threading.Timer(0.1, editor.write, (b"saved",))
+        waiting.start()
+        folder.edit("x", lambda document: document + b" and ours")
+        waiting.join()
+    assert folder.read("x") == b"saved and ours"
 
 
 def test_a_document_that_changes_all_the_time_is_a_conflict_and_stays_theirs(
