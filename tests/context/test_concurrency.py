@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from cspace.context.records import Category, Finding, Kind
 from cspace.context.store import ContextStore
+from cspace.errors import Conflict
 
 WRITERS = 8
 APPENDER = """
@@ -41,6 +44,18 @@ try:
         store.append_to_finding(sys.argv[2], "x")
 except NotFound:
     pass
+"""
+HOLDER = """
+import sys
+from pathlib import Path
+from cspace.context.records import Kind, Origin
+from cspace.context.store import ContextStore
+store = ContextStore(Path(sys.argv[1]), Origin("mercury", "mercury"))
+def hold(document):
+    print("held", flush=True)
+    sys.stdin.read()
+    return document
+store.folder(Kind.FINDING).edit(sys.argv[2], hold)
 """
 
 
@@ -107,23 +122,19 @@ def test_a_removed_finding_never_comes_back(
         assert store.folder(Kind.FINDING).list_stems() == ()
 
 
-def test_kill_9_at_any_moment_leaves_every_file_whole(
-    store: ContextStore, root: Path, counts: Callable[[int, int], int]
+def test_a_lock_that_another_process_holds_times_out_with_its_name(
+    store: ContextStore, root: Path
 ) -> None:
-    directory = root / ".cspace/context/findings"
     slug = store.log_finding(Finding("x", Category.BUG, "s")).slug
-    for number in range(counts(4, 100)):
-        before = len(store.read_entry(Kind.FINDING, slug).updates)
-        writers = [
-            start(APPENDER, root, slug, 10_000, number),
-            start(CREATOR, root, "y", 10_000, number),
-        ]
-        while len(store.read_entry(Kind.FINDING, slug).updates) < before + 3:
-            pass
-        for writer in writers:
-            writer.send_signal(signal.SIGKILL)
-            writer.wait()
-        for path in directory.glob("[!.]*.md"):
-            assert b"## Updates\n### " in path.read_bytes()
-    ContextStore(root).append_to_finding(slug, "the next writer sweeps")
-    assert [name for name in os.listdir(directory) if name.endswith("-tmp")] == []
+    folder = replace(store.folder(Kind.FINDING), lock_seconds=0.05)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, root, slug], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(Conflict, match=rf"{slug}\.md has been locked by mercury for 0\.05 s"):
+            folder.edit(slug, lambda document: document + b"x")
+        with pytest.raises(Conflict, match="locked by mercury"):
+            folder.remove(slug)
+        holder.communicate()
+    assert store.append_to_finding(slug, "free again").status == "open"
