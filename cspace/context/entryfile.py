@@ -115,8 +115,8 @@ def append_update(document: bytes, update: Update, *, status: str | None) -> byt
         status: the new status; None leaves the line alone.
 
     Raises:
-        CspaceError: the status can not be replaced safely, the file is UTF-16, or the note would be
-            read as something else there.
+        CspaceError: the status can not be replaced safely, the file is UTF-16, or the note would
+            be read as front matter.
     """
     if document.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise CspaceError(
@@ -132,17 +132,10 @@ def append_update(document: bytes, update: Update, *, status: str | None) -> byt
     if UPDATES not in LAYOUTS[Kind.FINDING].locate(body):
         document += f"\n## {UPDATES}".encode()
     document += f"\n{dump_update(update)}\n".encode()
-    _check_appended(document, start, update.note)
-    return document
-
-
-def _check_appended(document: bytes, start: int, note: str) -> None:
-    # In a header that nobody closed, a `---` in the note would close it.
-    body = document[start:].decode("utf-8", "replace")
-    updates = parse_updates(LAYOUTS[Kind.FINDING].parse(body).get(UPDATES, ""))
-    moved = frontmatter.parse_front_matter(document).body != start
-    if moved or not updates or updates[-1].note != note:
+    if frontmatter.parse_front_matter(document).body != start:
+        # A `---` in the note closed a header that nobody had closed.
         raise CspaceError(
-            "the note would be read as something else in this finding",
-            hint="close the finding's front matter with a line `---`, then try again",
+            "the note would be read as a part of the finding's front matter",
+            hint="close the front matter with a line `---`, then try again",
         )
+    return document

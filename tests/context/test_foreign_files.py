@@ -177,7 +177,7 @@ def test_a_note_does_not_close_a_header_that_a_person_left_open(
     path = root / ".cspace/context/findings/2026-01-02-x.md"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"---\ntitle: x\nstatus: open\n")
-    with pytest.raises(CspaceError, match="read as something else") as refused:
+    with pytest.raises(CspaceError, match="part of the finding's front matter") as refused:
         store.append_to_finding(path.stem, "see:\n\n---\n\nmore")
     assert "`---`" in (refused.value.hint or "")
     assert path.read_bytes() == b"---\ntitle: x\nstatus: open\n"

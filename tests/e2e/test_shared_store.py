@@ -41,8 +41,10 @@ from pathlib import Path
 from cspace.context import listing
 from cspace.context.store import ContextStore
 store = ContextStore(Path(sys.argv[1]))
-counts = []
-while not select.select([0], [], [], 0)[0]:
+counts, last = [], False
+while not last:
+    # Once more after the end, when everything is there.
+    last = bool(select.select([0], [], [], 0)[0])
     found = listing.list_findings(store, listing.Wanted(), limit=1000)
     assert found.skipped == (), found.skipped
     assert all(info.status == "open" and info.updated for info in found.entries)
@@ -131,10 +133,7 @@ def observe(findings: Path, writers: list[subprocess.Popen[bytes]]) -> int:
 
 
 def test_8_writers_in_4_containers_and_on_the_host_lose_nothing(
-    person: Person,
-    store: ContextStore,
-    counts: Callable[[int, int], int],
-    record_property: Callable[[str, object], None],
+    person: Person, store: ContextStore, counts: Callable[[int, int], int]
 ) -> None:
     count = counts(6, 50)
     slug = store.log_finding(Finding("shared", Category.BUG, "s")).slug
@@ -151,7 +150,7 @@ def test_8_writers_in_4_containers_and_on_the_host_lose_nothing(
     assert [writer.returncode for writer in writers] == [0] * WRITERS
     check(store, findings, slug, [f"{w}:{n}" for w in names() for n in range(count)])
     assert listed[1] == WRITERS * count + 1
-    record_property("observed", {"raw reads": reads, "lists": listed[0]})
+    assert min(reads, listed[0]) > 0
 
 
 def names() -> list[str]:
