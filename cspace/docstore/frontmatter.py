@@ -173,7 +173,8 @@ def _escaped(mark: str) -> str:
 def _is_plain(text: str, *, inside_list: bool) -> bool:
     if not text or not text.isprintable() or not text[0].isalnum() or text != text.strip():
         return False
-    if inside_list and re.search(r"[,\[\]{}]", text):
+    # Some readers take `?` and `:` for structure in a list wherever they stand.
+    if inside_list and re.search(r"[,\[\]{}?:]", text):
         return False
     try:
         # Other readers resolve types: what they would not read as this text gets quotes.

@@ -78,7 +78,7 @@ def observe(directory: Path, writers: list[subprocess.Popen[bytes]]) -> int:
     return reads
 
 
-def test_8_writers_on_one_finding_keep_every_update(
+def test_writers_lose_each_others_lines_hazard_8_on_one_finding_keep_every_update(
     store: ContextStore, root: Path, counts: Callable[[int, int], int]
 ) -> None:
     each = counts(6, 50)

@@ -9,13 +9,14 @@ import sys
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cspace.docstore.frontmatter import dump_front_matter, parse_front_matter, replace_value
 from cspace.errors import CspaceError
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
+STRUCTURE = st.text(st.sampled_from("0aé?:-#&*!|>'\"%@`,[]{} \t~=<.\\+_y/"), max_size=6)
+TEXTS = (STRUCTURE | st.text(st.characters(exclude_categories=["Cs"]))) | st.sampled_from(
     [
         "yes",
         "null",
@@ -32,6 +33,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
 
 
 @given(TEXTS, st.lists(TEXTS.filter(bool)))
+@example("", ["0?", "a:b", "a:", "a?b"])
 def test_whatever_a_value_holds_it_comes_back_and_forges_nothing(
     text: str, items: list[str]
 ) -> None:

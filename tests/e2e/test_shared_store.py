@@ -132,7 +132,7 @@ def observe(findings: Path, writers: list[subprocess.Popen[bytes]]) -> int:
     return reads
 
 
-def test_8_writers_in_4_containers_and_on_the_host_lose_nothing(
+def test_lost_lines_and_torn_reads_hazard_8_writers_in_4_containers_and_on_the_host_have_none(
     person: Person, store: ContextStore, counts: Callable[[int, int], int]
 ) -> None:
     count = counts(6, 50)
