@@ -137,7 +137,12 @@ def test_write_cost_grows_with_the_store_hazard_a_write_opens_as_many_files_in_a
 ) -> None:
     opened = []
     for records in (10, 1_000):
-        words = [sys.executable, "-c", COUNTER.format(call=call), tmp_path / str(records)]
+        words: list[str | Path] = [
+            sys.executable,
+            "-c",
+            COUNTER.format(call=call),
+            tmp_path / str(records),
+        ]
         done = subprocess.run([*words, str(records)], capture_output=True, text=True, check=True)
         opened.append(int(done.stdout))
     assert opened[0] == opened[1] > 0
