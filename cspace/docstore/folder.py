@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import errno
 import itertools
 import os
 import stat
@@ -17,17 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
+from cspace.docstore.opened import SUFFIX, Opened, read_document, reason
 from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.files import Owner
 
-SUFFIX = ".md"
 LOCK_SECONDS = 10.0
 # How many names an error compares to suggest one: comparing is slow.
 NEAREST_OF = 500
-
-
-class UnreadableDocument(CspaceError):
-    """A link, a FIFO, a directory, another's file: it is left as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +47,35 @@ class Folder:
         """Return a document's path relative to the root."""
         return self.relative / f"{stem}{SUFFIX}"
 
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """Hold the directory open to look at many of its documents; a missing one has none.
+
+        Raises:
+            NotFound: the root is missing.
+            CspaceError: a link or anything else stands where the directory is expected.
+        """
+        descriptor = self._descriptor()
+        try:
+            yield Opened(self.relative, descriptor)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _descriptor(self) -> int | None:
+        try:
+            return beneath.open_directory(self.root, self.relative)
+        except FileNotFoundError as error:
+            if not self.root.is_dir():
+                raise self._without_directory("") from error
+            return None
+        except OSError as error:
+            raise CspaceError(f"{self.root / self.relative}: {reason(error)}") from error
+
     def list_stems(self) -> tuple[str, ...]:
         """Return the names of what looks like a document, sorted; a missing directory has none."""
-        try:
-            with self._opened() as directory:
-                names = os.listdir(directory)  # noqa: PTH208  a tenth of the time of iterdir
-        except NotFound:
-            if not self.root.is_dir():
-                raise
-            return ()
-        return tuple(
-            sorted(
-                name.removesuffix(SUFFIX)
-                for name in names
-                if name.endswith(SUFFIX) and not name.startswith(".")
-            )
-        )
+        with self.opened() as directory:
+            return tuple(sorted(directory.list_stems()))
 
     def read(self, stem: str) -> bytes:
         """Return a document's bytes.
@@ -140,24 +148,11 @@ class Folder:
             files.sweep(directory)
 
     def _read(self, directory: Path, stem: str) -> tuple[bytes, os.stat_result]:
-        path = self.path_of(stem)
         try:
-            # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptor = os.open(directory / path.name, flags)
+            found = read_document(self.path_of(stem), int(directory.name))
         except FileNotFoundError:
             raise self._missing(stem) from None
-        except OSError as error:
-            raise UnreadableDocument(f"{path}: {_reason(error)}") from error
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableDocument(f"{path}: not a regular file")
-            return beneath.read_limited(os.dup(descriptor), str(path)), status
-        except CspaceError as error:
-            raise UnreadableDocument(str(error)) from error
-        finally:
-            os.close(descriptor)
+        return found.content, found.status
 
     def _missing(self, stem: str) -> NotFound:
         stems = self.list_stems()
@@ -185,7 +180,7 @@ class Folder:
         except FileNotFoundError as error:
             raise self._without_directory(stem) from error
         except OSError as error:
-            raise CspaceError(f"{self.root / self.relative}: {_reason(error)}") from error
+            raise CspaceError(f"{self.root / self.relative}: {reason(error)}") from error
 
     def _without_directory(self, stem: str) -> NotFound:
         if not self.root.is_dir():
@@ -193,9 +188,3 @@ class Folder:
                 f"root {self.root} is not a directory", hint="pass the project's root with --root"
             )
         return self._missing(stem) if stem else NotFound(f"{self.relative} does not exist")
-
-
-def _reason(error: OSError) -> str:
-    if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        return "a link or another file stands where cspace expects its own"
-    return error.strerror or str(error)
