@@ -9,7 +9,8 @@ import pytest
 from cspace.beneath import MAX_BYTES
 from cspace.context import listing
 from cspace.context.digest import read_context
-from cspace.context.listing import MAX_TOTAL_BYTES, Wanted
+from cspace.context.listing import Wanted
+from cspace.context.reading import MAX_TOTAL_BYTES
 from cspace.context.records import Entry, Kind
 from cspace.context.search import search_context
 from cspace.context.store import ContextStore
