@@ -56,6 +56,7 @@ soak: base .venv/ready ## Every test with its full counts (hours)
 
 bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.cli
+	$(BIN)/python -m bench.context
 	$(BIN)/python -m bench.up
 	$(BIN)/python -m bench.down
 

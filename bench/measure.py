@@ -61,17 +61,19 @@ def show(times: Mapping[str, Sequence[float]], ratios: Sequence[Ratio]) -> None:
     """Print a line a subject and a line a ratio."""
     width = max(map(len, times))
     for name, values in times.items():
-        spread = f"{min(values):.3f} … {max(values):.3f}"
+        spread = f"{min(values):.4f} … {max(values):.4f}"
         median = statistics.median(values)
-        print(f"{name:<{width}}  median {median:.3f} s  ({spread}, n = {len(values)})")
+        print(f"{name:<{width}}  median {median:.4f} s  ({spread}, n = {len(values)})")
     _show_ratios({name: statistics.median(values) for name, values in times.items()}, ratios)
 
 
-def show_bytes(sizes: Mapping[str, int], ratios: Sequence[Ratio]) -> None:
-    """Print what each subject takes on the disk, and the ratios."""
+def show_bytes(
+    sizes: Mapping[str, int], ratios: Sequence[Ratio], *, where: str = "on disk"
+) -> None:
+    """Print what each subject takes, on the disk or elsewhere, and the ratios."""
     width = max(map(len, sizes))
     for name, size in sizes.items():
-        print(f"{name:<{width}}  {size / 1e6:.1f} MB on disk")
+        print(f"{name:<{width}}  {size / 1e6:.1f} MB {where}")
     _show_ratios(sizes, ratios)
 
 

@@ -26,6 +26,8 @@ MAX_FINDINGS = 10
 LAST_UPDATES = 3
 # A text this long is for read_entry; the digest says how much it leaves out.
 MAX_TEXT = 4000
+# So many unreadable files are named; an answer is no place for ten thousand.
+MAX_SKIPPED = 20
 
 # The digest's own headings are of the first two levels, so no record may have one of these.
 _OWN_LEVEL = re.compile(r"^(?= {0,3}#{1,2}(?:[ \t]|$))", re.MULTILINE)
@@ -127,9 +129,16 @@ def _render_updates(entry: Entry) -> str:
 
 
 def render_skipped(skipped: tuple[Skipped, ...]) -> str:
-    """Count and name what could not be read."""
-    names = "\n".join(f"- {one_line(one.path)}: {one_line(one.reason)}" for one in skipped)
+    """Count what could not be read, and name the first of it."""
+    names = "\n".join(f"- {line}" for line in skipped_lines(skipped))
     return f"# skipped ({len(skipped)} not readable)\n\n{names}"
+
+
+def skipped_lines(skipped: tuple[Skipped, ...]) -> list[str]:
+    """Return a line for each of the first files that could not be read, and one for the rest."""
+    lines = [f"{one_line(one.path)}: {one_line(one.reason)}" for one in skipped[:MAX_SKIPPED]]
+    more = len(skipped) - len(lines)
+    return [*lines, f"… and {more} more (cspace doctor names them)"] if more else lines
 
 
 def _shown(text: str) -> str:

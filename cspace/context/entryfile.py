@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import dataclasses
 import datetime
 import itertools
 import re
@@ -36,22 +37,57 @@ def parse_entry(kind: Kind, slug: str, path: str, document: bytes) -> Entry:
     body = document[header.body :].decode("utf-8", "replace")
     sections = LAYOUTS[kind].parse(body)
     updates = parse_updates(sections.get(UPDATES, ""))
+    info = _info(kind, slug, path, header, _title(kind, header, body, slug))
+    info = _updated(info, [update.time for update in updates])
+    return Entry(info, document.decode("utf-8", "replace"), body, sections, updates)
+
+
+def parse_info(kind: Kind, slug: str, path: str, document: bytes) -> Info:
+    """Read what `parse_entry` reads but for the texts, in a part of its time."""
+    header = frontmatter.parse_front_matter(document)
+    title = header.prose("title")
+    if kind is not Kind.FINDING and title:
+        return _info(kind, slug, path, header, title)
+    body = document[header.body :].decode("utf-8", "replace")
+    info = _info(kind, slug, path, header, title or _title(kind, header, body, slug))
+    span = LAYOUTS[kind].locate(body).get(UPDATES)
+    headings = _UPDATE.finditer(body[slice(*span)]) if span else ()
+    return _updated(info, [time for found in headings if (time := parse_time(found[1]))])
+
+
+def parse_text(kind: Kind, slug: str, document: bytes) -> tuple[str, str]:
+    """Read a record's title and the text after its front matter."""
+    header = frontmatter.parse_front_matter(document)
+    body = document[header.body :].decode("utf-8", "replace")
+    return _title(kind, header, body, slug), body
+
+
+def _info(kind: Kind, slug: str, path: str, header: FrontMatter, title: str) -> Info:
     created = _created(header, slug)
-    times = [created, *(update.time for update in updates)]
-    info = Info(
+    return Info(
         kind=kind,
         slug=slug,
         path=path,
-        title=header.prose("title") or _first_heading(kind, body) or slug,
+        title=title,
         created=created,
-        updated=max((time for time in times if time is not None), default=None),
+        updated=created,
         author=header.text("author") or "",
         status=header.text("status") or "",
         category=header.text("category") or "",
         tags=header.texts("tags"),
         related=header.texts("related"),
     )
-    return Entry(info, document.decode("utf-8", "replace"), body, sections, updates)
+
+
+def _title(kind: Kind, header: FrontMatter, body: str, slug: str) -> str:
+    return header.prose("title") or _first_heading(kind, body) or slug
+
+
+def _updated(info: Info, times: list[datetime.datetime]) -> Info:
+    latest = max(times, default=None)
+    if latest is None or (info.updated is not None and latest <= info.updated):
+        return info
+    return dataclasses.replace(info, updated=latest)
 
 
 def _first_heading(kind: Kind, body: str) -> str | None:

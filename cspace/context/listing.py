@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Set
+from dataclasses import dataclass
 
 from cspace.context import entryfile
-from cspace.context.records import Entry, Info, Kind, Listing, Skipped
+from cspace.context.reading import Reading, reading
+from cspace.context.records import Entry, Info, Kind, Listing
 from cspace.context.store import ContextStore
-from cspace.errors import CspaceError, NotFound
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 200
-# One call reads no more of a kind than this: many large files together hurt as much as one.
-MAX_TOTAL_BYTES = 32 * 1024 * 1024
 _NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
@@ -28,7 +28,9 @@ class Period:
 
     def covers(self, info: Info) -> bool:
         """Whether a record was created in the period, or updated in it."""
-        return any(time is not None and self._has(time) for time in (info.created, info.updated))
+        return self.is_open or any(
+            time is not None and self._has(time) for time in (info.created, info.updated)
+        )
 
     def _has(self, time: datetime.datetime) -> bool:
         day = time.date()
@@ -62,34 +64,6 @@ class Wanted:
         )
 
 
-@dataclass(slots=True)
-class _Reading:
-    """What one call reads, and what it could not."""
-
-    store: ContextStore
-    skipped: list[Skipped] = field(default_factory=list)
-    left: int = MAX_TOTAL_BYTES
-    unread: int = 0
-
-    def load(
-        self, kind: Kind, stems: tuple[str, ...], accept: Callable[[Info], bool] | None
-    ) -> Iterator[Entry]:
-        for stem in stems:
-            if self.left <= 0:
-                self.unread += 1
-                continue
-            try:
-                entry = self.store.load_entry(kind, stem)
-                self.left -= len(entry.text)
-                if accept is None or accept(entry.info):
-                    yield entry
-            except NotFound:
-                continue  # removed since the directory was read
-            except CspaceError as error:
-                path = self.store.folder(kind).show_path(stem)
-                self.skipped.append(Skipped(path, str(error).removeprefix(f"{path}: ")))
-
-
 def list_entries(
     store: ContextStore,
     kinds: tuple[Kind, ...] = tuple(Kind),
@@ -102,11 +76,9 @@ def list_entries(
     Raises:
         NotFound: the store's root is missing.
     """
-    found = [newest(store, kind, period=period, limit=limit) for kind in kinds]
-    entries = sorted((entry for one in found for entry in one.entries), key=_newest_first)
-    left_out = sum(one.left_out for one in found) + max(0, len(entries) - limit)
-    skipped = tuple(itertools.chain.from_iterable(one.skipped for one in found))
-    return Listing(tuple(entry.info for entry in entries[:limit]), left_out, skipped)
+    with contextlib.ExitStack() as stack:
+        readings = [stack.enter_context(reading(store, kind)) for kind in kinds]
+        return _list(readings, period, limit)
 
 
 def list_findings(
@@ -117,8 +89,9 @@ def list_findings(
     limit: int = DEFAULT_LIMIT,
 ) -> Listing[Info]:
     """List findings without their texts; errors as for `list_entries`."""
-    found = newest(store, Kind.FINDING, period=period, limit=limit, accept=wanted.matches)
-    return Listing(tuple(entry.info for entry in found.entries), found.left_out, found.skipped)
+    with reading(store, Kind.FINDING) as findings:
+        accept = wanted.matches if wanted != Wanted() else None
+        return _list([findings], period, limit, accept)
 
 
 def newest(
@@ -134,51 +107,98 @@ def newest(
     Without a filter on what only the file says, no older file than needed is opened: a name starts
     with its day.
     """
-    stems = store.folder(kind).list_stems()
-    if not period.is_open:
-        accept = _both(accept, period.covers)
-        if kind is not Kind.FINDING:  # an old finding may have a new update
-            stems = tuple(stem for stem in stems if _may_be_in(period, stem))
-    reading = _Reading(store)
-    undated, days = _by_day(stems)
-    entries = [*reading.load(kind, undated, accept)]
-    seen = len(undated)
-    for day in days:
-        if accept is None and seen - len(undated) - len(reading.skipped) >= limit:
-            break
-        seen += len(day)
-        entries += reading.load(kind, day, accept)
-    entries.sort(key=_newest_first)
-    left_out = max(0, len(entries) - limit) + len(stems) - seen
-    if reading.unread:
-        reason = f"{reading.unread} not read, after {MAX_TOTAL_BYTES} bytes of others"
-        reading.skipped.append(Skipped(str(store.folder(kind).relative), reason))
-    return Listing(tuple(entries[:limit]), left_out, tuple(reading.skipped))
+    with reading(store, kind) as records:
+        found, unopened = _choose([records], period, limit, accept)
+        entries: list[Entry] = []
+        gone = 0
+        for info in found:
+            if len(entries) == limit:
+                break
+            entry = records.entry(info.slug)
+            # It may have changed since it was chosen.
+            if entry is not None and (accept is None or accept(entry.info)):
+                entries.append(entry)
+            else:
+                gone += 1
+        left_out = len(found) - len(entries) - gone + unopened
+        return Listing(tuple(entries), left_out, records.skipped)
 
 
-def _both(
-    first: Callable[[Info], bool] | None, second: Callable[[Info], bool]
-) -> Callable[[Info], bool]:
-    return (lambda info: first(info) and second(info)) if first else second
+def _list(
+    readings: list[Reading],
+    period: Period,
+    limit: int,
+    accept: Callable[[Info], bool] | None = None,
+) -> Listing[Info]:
+    found, unopened = _choose(readings, period, limit, accept)
+    skipped = tuple(itertools.chain.from_iterable(one.skipped for one in readings))
+    return Listing(tuple(found[:limit]), max(0, len(found) - limit) + unopened, skipped)
 
 
-def _may_be_in(period: Period, stem: str) -> bool:
-    day = entryfile.dated(stem)
+def _choose(
+    readings: list[Reading], period: Period, limit: int, accept: Callable[[Info], bool] | None
+) -> tuple[list[Info], int]:
+    """Return the records that are wanted, newest first, and how many files were not looked at."""
+    found: list[Info] = []
+    by_name: list[Reading] = []
+    for one in readings:
+        # An old finding may have a new update, and only its file says so.
+        if accept is None and (period.is_open or one.kind is not Kind.FINDING):
+            by_name.append(one)
+        else:
+            found += [info for info in one.all_infos() if accept is None or accept(info)]
+    found = [info for info in found if period.covers(info)]
+    named, unopened = _newest_days(by_name, period, limit)
+    return sorted(found + named, key=_newest_first), unopened
+
+
+def _newest_days(readings: list[Reading], period: Period, limit: int) -> tuple[list[Info], int]:
+    """Look at whole days, all kinds of one at once, until there are enough records."""
+    days = _count_days(readings, period)
+    found = _of_starts(readings, days.pop("", Counter()).keys(), period)
+    unopened = sum(counts.total() for counts in days.values())
+    left = sorted(days)
+    dated: list[Info] = []
+    wanted = limit
+    while left and len(dated) < limit:
+        starts: set[str] = set()
+        counted = 0
+        while left and counted < wanted:
+            counts = days[left.pop()]
+            starts.update(counts)
+            counted += counts.total()
+        unopened -= counted
+        dated += _of_starts(readings, starts, period)
+        wanted *= 2  # each turn goes through all names, and no file of this one may be readable
+    return found + dated, unopened
+
+
+def _count_days(readings: list[Reading], period: Period) -> dict[str, Counter[str]]:
+    """Return how many names start how, by day; the key of those without a day is empty."""
+    days: dict[str, Counter[str]] = {}
+    for one in readings:
+        for start, count in one.count_starts().items():
+            # The shortest names end within what is counted.
+            day = entryfile.dated(start.removesuffix("."))
+            if _may_be_in(period, day):
+                days.setdefault(day, Counter())[start] += count
+    return days
+
+
+def _of_starts(readings: list[Reading], starts: Set[str], period: Period) -> list[Info]:
+    if not starts:
+        return []
+    infos = (info for one in readings for info in one.infos(one.stems_starting(starts)))
+    return [info for info in infos if period.covers(info)]
+
+
+def _may_be_in(period: Period, day: str) -> bool:
     return not day or (
         (period.since is None or day >= period.since.isoformat())
         and (period.until is None or day <= period.until.isoformat())
     )
 
 
-def _by_day(stems: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return the names without a day, and the others grouped by theirs, newest first."""
-    days: dict[str, list[str]] = {}
-    for stem in stems:
-        days.setdefault(entryfile.dated(stem), []).append(stem)
-    undated = tuple(days.pop("", ()))
-    return undated, tuple(tuple(days[day]) for day in sorted(days, reverse=True))
-
-
-def _newest_first(entry: Entry) -> tuple[float, str]:
-    time = entry.info.created or _NEVER
-    return -(time - _NEVER).total_seconds(), entry.info.slug
+def _newest_first(info: Info) -> tuple[float, str]:
+    time = info.created or _NEVER
+    return -(time - _NEVER).total_seconds(), info.slug

@@ -26,6 +26,7 @@ from cspace.context.records import (
     Status,
     Update,
 )
+from cspace.context.remembered import SETTLING, Remembered
 from cspace.context.skeleton import ensure_skeleton
 from cspace.docstore import slugs
 from cspace.docstore.folder import Folder
@@ -44,27 +45,38 @@ def utc_now() -> datetime.datetime:
 
 @dataclass(frozen=True)
 class ContextStore:
-    """The context below a project's root. Reads create nothing; nothing is kept between calls.
+    """The context below a project's root. Reads create nothing.
+
+    Between calls it remembers what was parsed of a file for as long as the file stays as it is.
 
     Attributes:
         root: the project's directory; that it is missing is an error of every call.
         owner: who created files belong to, when we are root.
+        settling: seconds after a change of a file in which nothing of it is remembered.
     """
 
     root: Path
     origin: Origin = field(default_factory=Origin)
     owner: Owner | None = None
     clock: Callable[[], datetime.datetime] = utc_now
+    settling: float = SETTLING
     _folders: dict[Kind, Folder] = field(init=False, repr=False, compare=False)
+    _remembered: dict[Kind, Remembered] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         holder = self.origin.instance or self.origin.author
         folders = {kind: Folder(self.root, ROOT / kind.plural, holder, self.owner) for kind in Kind}
         object.__setattr__(self, "_folders", folders)
+        memories = {kind: Remembered(self.settling) for kind in Kind}
+        object.__setattr__(self, "_remembered", memories)
 
     def folder(self, kind: Kind) -> Folder:
         """Return the documents of one kind."""
         return self._folders[kind]
+
+    def remembered(self, kind: Kind) -> Remembered:
+        """Return what is remembered of one kind's files."""
+        return self._remembered[kind]
 
     def log_decision(self, new: Decision) -> Logged:
         """File a decision.

@@ -11,7 +11,6 @@ import difflib
 import errno
 import itertools
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -19,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
+from cspace.docstore.opened import SUFFIX, Opened, read_document, reason, stamp_of
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.files import Owner
 
-SUFFIX = ".md"
 LOCK_SECONDS = 10.0
 # Looking through a directory of 10,000 costs more than a write, so not every write does it.
 SWEEP_SECONDS = 60.0
@@ -31,9 +30,6 @@ EDITS = 20
 # How many names an error compares to suggest one: comparing is slow.
 NEAREST_OF = 500
 
-# What no line and no JSON can show, and what could be taken for a line of its own.
-_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
 _HINTS = {
     errno.ENOSPC: "free some space, then try again: nothing was changed",
     errno.EDQUOT: "free some space, then try again: nothing was changed",
@@ -41,10 +37,6 @@ _HINTS = {
     errno.EPERM: "see who owns the directory and the files in it: ls -la",
     errno.EROFS: "it is mounted read-only: write where it is not",
 }
-
-
-class UnreadableDocument(CspaceError):
-    """A link, a FIFO, a directory, another's file: it is left as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +62,35 @@ class Folder:
         """Return a document's path relative to the root."""
         return self.relative / f"{stem}{SUFFIX}"
 
-    def show_path(self, stem: str) -> str:
-        """Return a document's path for people: what can not be shown is escaped."""
-        return _UNFIT.sub(
-            lambda mark: mark[0].encode("unicode_escape").decode(), str(self.path_of(stem))
-        )
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """Hold the directory open to look at many of its documents; a missing one has none.
+
+        Raises:
+            NotFound: the root is missing.
+            CspaceError: a link or anything else stands where the directory is expected.
+        """
+        descriptor = self._descriptor()
+        try:
+            yield Opened(self.relative, descriptor)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _descriptor(self) -> int | None:
+        try:
+            return beneath.open_directory(self.root, self.relative)
+        except FileNotFoundError as error:
+            if not self.root.is_dir():
+                raise self._without_directory("") from error
+            return None
+        except OSError as error:
+            raise CspaceError(f"{self.root / self.relative}: {reason(error)}") from error
 
     def list_stems(self) -> tuple[str, ...]:
         """Return the names of what looks like a document, sorted; a missing directory has none."""
-        try:
-            with self._opened() as directory:
-                names = os.listdir(directory)  # noqa: PTH208  a tenth of the time of iterdir
-        except NotFound:
-            if not self.root.is_dir():
-                raise
-            return ()
-        return tuple(
-            sorted(
-                name.removesuffix(SUFFIX)
-                for name in names
-                if name.endswith(SUFFIX) and not name.startswith(".")
-            )
-        )
+        with self.opened() as directory:
+            return tuple(sorted(directory.list_stems()))
 
     def read(self, stem: str) -> bytes:
         """Return a document's bytes.
@@ -149,7 +148,7 @@ class Folder:
         mode, owner = stat.S_IMODE(before.st_mode), Owner(before.st_uid, before.st_gid)
         with files.temporary(path, content, mode=mode, owner=owner) as written:
             # As late as possible: nothing is between this and the rename.
-            if _version(path.lstat()) != _version(before):
+            if stamp_of(path.lstat()) != stamp_of(before):
                 return False
             written.replace(path)
         files.sync_directory(path.parent)
@@ -179,7 +178,7 @@ class Folder:
                 stack.enter_context(lock)
             except OSError as error:
                 raise CspaceError(
-                    f"{path}.lock: {_reason(error)}",
+                    f"{path}.lock: {reason(error)}",
                     hint=f"look at it and move it away: ls -ld {path}.lock",
                 ) from error
             yield directory
@@ -191,26 +190,11 @@ class Folder:
             files.sweep(directory)
 
     def _read(self, directory: Path, stem: str) -> tuple[bytes, os.stat_result]:
-        path = self.path_of(stem)
-        if _UNFIT.search(stem):
-            raise UnreadableDocument(f"{self.show_path(stem)}: its name can not be shown")
         try:
-            # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptor = os.open(directory / path.name, flags)
+            found = read_document(self.path_of(stem), int(directory.name))
         except FileNotFoundError:
             raise self._missing(stem) from None
-        except OSError as error:
-            raise UnreadableDocument(f"{path}: {_reason(error)}") from error
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableDocument(f"{path}: not a regular file")
-            return beneath.read_limited(os.dup(descriptor), str(path)), status
-        except CspaceError as error:
-            raise UnreadableDocument(str(error)) from error
-        finally:
-            os.close(descriptor)
+        return found.content, found.status
 
     def _missing(self, stem: str) -> NotFound:
         stems = self.list_stems()
@@ -240,7 +224,7 @@ class Folder:
         except OSError as error:
             place = self.path_of(stem) if stem else self.relative
             raise CspaceError(
-                f"{self.root / place}: {_reason(error)}", hint=_HINTS.get(error.errno or 0)
+                f"{self.root / place}: {reason(error)}", hint=_HINTS.get(error.errno or 0)
             ) from error
 
     def _without_directory(self, stem: str) -> NotFound:
@@ -249,13 +233,3 @@ class Folder:
                 f"root {self.root} is not a directory", hint="pass the project's root with --root"
             )
         return self._missing(stem) if stem else NotFound(f"{self.relative} does not exist")
-
-
-def _version(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _reason(error: OSError) -> str:
-    if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        return "a link or another file stands where cspace expects its own"
-    return error.strerror or str(error)

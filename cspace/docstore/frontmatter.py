@@ -7,13 +7,12 @@ author wrote, and no YAML tag builds anything.
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-import yaml
 
 from cspace.errors import CspaceError
 
@@ -30,6 +29,17 @@ _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
 _CLOSING = re.compile(rb"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 _KEY = re.compile(r"^([A-Za-z0-9_][\w.-]*)[ \t]*:(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _CONTINUED = re.compile(rb"(?:[ \t]+[^\r\n]*\r?\n)*")
+
+# What nearly every header is made of, and what YAML reads as it stands there: one line a key, with
+# a text in quotes without escapes, a plain one without any sign of YAML, or a list of plain words.
+_PLAIN = r"[^\W_](?:[\w./+()@'-]|:(?=\w)| (?=[\w/+(]))*"
+_WORD = r"[^\W_][\w./+@-]*"
+_SIMPLE = re.compile(
+    rf"([a-z]+): "
+    rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
+)
+# All that can open a collection or name one, but for the bracket, which is counted.
+_MAY_NEST = re.compile(r"[*&{]|[-?]\s|^[ \t]|\r(?!\n)|[\x85\u2028\u2029]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,9 @@ def parse_front_matter(document: bytes) -> FrontMatter:
     if closing is None:
         return _without(document)
     source = document[opening.end() : closing.start()].decode("utf-8", "replace")
-    values = _load(source)
+    values = _load_simple(source)
+    if values is None:
+        values = _load(source)
     if values is None:
         values = _load_by_key(source)
     return FrontMatter(opening.end(), closing.start(), closing.end(), source, values)
@@ -96,7 +108,29 @@ def _without(document: bytes) -> FrontMatter:
     return FrontMatter(start, start, start, "", {})
 
 
+def _load_simple(source: str) -> dict[str, object] | None:
+    """Read a header in which YAML has nothing to decide, None for any other.
+
+    A tenth of what YAML takes, which is most of the time of a list of many documents.
+    """
+    values: dict[str, object] = {}
+    position = 0
+    while position < len(source):
+        line = _SIMPLE.match(source, position)
+        if line is None:
+            return None
+        key, plain, quoted, words = line.groups()
+        if words is not None:
+            values[key] = words.split(", ") if words else []
+        else:
+            values[key] = plain if quoted is None else quoted
+        position = line.end()
+    return values
+
+
 def _load(source: str) -> dict[str, object] | None:
+    import yaml  # noqa: PLC0415  30 ms, and no header that we write needs it to be read
+
     try:
         if not _is_shallow(source):
             return None
@@ -113,6 +147,11 @@ def _is_shallow(source: str) -> bool:
 
     An alias is a few bytes that stand for many: comparing what they make can take for ever.
     """
+    import yaml  # noqa: PLC0415  see _load
+
+    # A bracket may open a list and a pair in it. Asking libyaml costs as much as composing.
+    if source.count("[") < MAX_DEPTH // 2 and not _MAY_NEST.search(source):
+        return True
     depth = 0
     for event in yaml.parse(source, Loader=yaml.CBaseLoader):
         depth += isinstance(event, yaml.CollectionStartEvent)
@@ -133,8 +172,13 @@ def _load_by_key(source: str) -> dict[str, object]:
 
 
 def _written(source: str, key: str) -> str | None:
-    lines = re.findall(rf"^{re.escape(key)}[ \t]*:[ \t]*([^\r\n]*)", source, re.MULTILINE)
+    lines = _line_of(key).findall(source)
     return lines[-1].rstrip() if lines else None
+
+
+@functools.lru_cache(maxsize=64)
+def _line_of(key: str) -> re.Pattern[str]:
+    return re.compile(rf"^{re.escape(key)}[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
 
 
 def dump_front_matter(pairs: Iterable[tuple[str, Value]]) -> str:
@@ -176,6 +220,8 @@ def _is_plain(text: str, *, inside_list: bool) -> bool:
     # Some readers take `?` and `:` for structure in a list wherever they stand.
     if inside_list and re.search(r"[,\[\]{}?:]", text):
         return False
+    import yaml  # noqa: PLC0415  see _load
+
     try:
         # Other readers resolve types: what they would not read as this text gets quotes.
         return bool(yaml.load(f"- {text}\n", Loader=yaml.CSafeLoader) == [text])

@@ -8,6 +8,7 @@ longest run of headings in the fixed order counts.
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -109,9 +110,13 @@ class Layout:
         return found
 
     def _best_chain(self, body: str) -> tuple[re.Match[str], ...]:
+        headings = tuple(self._heading.finditer(body))
+        places = [self.names.index(heading[1]) for heading in headings]
+        if all(place < following for place, following in itertools.pairwise(places)):
+            return headings  # no other chain is as long
         fenced = _fenced(body)
         best: dict[int, _Chain] = {}
-        for heading in self._heading.finditer(body):
+        for heading in headings:
             place = self.names.index(heading[1])
             block = bisect.bisect(fenced, (heading.start(),)) - 1
             doubt = block >= 0 and heading.start() < fenced[block].end

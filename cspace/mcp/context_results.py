@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from cspace.context.digest import skipped_lines
 from cspace.context.records import Info, Listing
 
 
@@ -69,7 +70,7 @@ def entries_facts(listing: Listing[Info]) -> EntriesFacts:
     return EntriesFacts(
         entries=[EntryFacts(**_common(info)) for info in listing.entries],
         left_out=listing.left_out,
-        skipped=_skipped(listing),
+        skipped=skipped_lines(listing.skipped),
     )
 
 
@@ -88,7 +89,7 @@ def findings_facts(listing: Listing[Info]) -> FindingsFacts:
             for info in listing.entries
         ],
         left_out=listing.left_out,
-        skipped=_skipped(listing),
+        skipped=skipped_lines(listing.skipped),
     )
 
 
@@ -101,7 +102,3 @@ def _common(info: Info) -> dict[str, str]:
         "date": info.date,
     }
     return facts | ({"author": info.author} if info.author else {})
-
-
-def _skipped(listing: Listing[Info]) -> list[str]:
-    return [f"{one.path}: {one.reason}" for one in listing.skipped]

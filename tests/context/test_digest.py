@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cspace.context.digest import read_context
+from cspace.context.digest import MAX_SKIPPED, read_context
 from cspace.context.records import Category, Decision, Finding, Status
 from cspace.context.store import ContextStore
 from cspace.errors import NotFound
@@ -99,3 +99,15 @@ def test_a_read_on_a_fresh_project_creates_nothing(store: ContextStore, root: Pa
 def test_a_missing_root_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_context(ContextStore(tmp_path / "gone"), ("direction",))
+
+
+def test_of_many_unreadable_files_the_first_are_named_and_the_rest_counted(
+    store: ContextStore, root: Path
+) -> None:
+    log(store, "x")
+    for number in range(MAX_SKIPPED + 5):
+        (root / f".cspace/context/findings/2026-01-01-{number:03}.md").mkdir()
+    shown = read_context(store, ("findings",)).text
+    assert f"# skipped ({MAX_SKIPPED + 5} not readable)" in shown
+    assert shown.count(": not a regular file") == MAX_SKIPPED
+    assert "… and 5 more" in shown

@@ -10,7 +10,8 @@ import pytest
 from cspace.beneath import MAX_BYTES
 from cspace.context import listing
 from cspace.context.digest import read_context
-from cspace.context.listing import MAX_TOTAL_BYTES, Wanted
+from cspace.context.listing import Wanted
+from cspace.context.reading import MAX_TOTAL_BYTES
 from cspace.context.records import Entry, Kind
 from cspace.context.search import search_context
 from cspace.context.store import ContextStore
@@ -166,8 +167,8 @@ def test_a_file_name_that_can_not_be_shown_hides_nothing_else(
     found = listing.list_findings(store, Wanted())
     assert [info.slug for info in found.entries] == ["2026-01-02-good"]
     assert [Path(one.path).name for one in found.skipped] == [
-        "2026-01-04-\\udcff.md",
         "2026-01-03-a\\n- forged.md",
+        "2026-01-04-\\udcff.md",
     ]
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cspace.beneath import MAX_BYTES
 from cspace.context.listing import Period, Wanted, list_entries, list_findings, newest
+from cspace.context.reading import MAX_TOTAL_BYTES
 from cspace.context.records import Category, Decision, Discovery, Finding, Kind, Status
 from cspace.context.store import ContextStore
 from cspace.errors import NotFound
@@ -56,6 +58,50 @@ def test_the_limit_is_honoured_before_the_work(
     assert (len(found.entries), found.left_out, found.skipped) == (2, 2, ())
 
 
+def test_the_limit_holds_for_all_kinds_together_before_the_work(
+    store: ContextStore, root: Path, clock: Clock
+) -> None:
+    log(store, "old")
+    clock.advance(days=1)
+    for title in ("one", "two", "three"):
+        store.log_decision(Decision(title, "c", "a", "d", "c"))
+    # What is not opened can not be found unreadable.
+    old = root / ".cspace/context/findings/2026-04-14-old.md"
+    old.unlink()
+    os.mkfifo(old)
+    found = list_entries(store, limit=2)
+    assert (len(found.entries), found.left_out, found.skipped) == (2, 2, ())
+    assert [one.reason for one in list_entries(store, limit=4).skipped] == ["not a regular file"]
+
+
+def test_days_that_hold_nothing_readable_do_not_count_for_the_limit(
+    store: ContextStore, root: Path, clock: Clock
+) -> None:
+    for day in range(4):
+        log(store, f"day {day}")
+        clock.advance(days=1)
+    newest_file = root / ".cspace/context/findings/2026-04-17-day-3.md"
+    newest_file.unlink()
+    newest_file.symlink_to("/nowhere")
+    found = list_entries(store, limit=2)
+    assert [info.title for info in found.entries] == ["day 2", "day 1"]
+    assert (found.left_out, len(found.skipped)) == (1, 1)
+
+
+def test_a_filter_sees_every_finding_of_a_large_store_and_giants_hide_none(
+    store: ContextStore, root: Path
+) -> None:
+    log(store, "small")
+    directory = root / ".cspace/context/findings"
+    for number in range(MAX_TOTAL_BYTES // MAX_BYTES + 4):
+        giant = directory / f"2026-05-01-giant-{number}.md"
+        giant.write_bytes(b"---\nstatus: open\n---\n")
+        os.truncate(giant, MAX_BYTES)
+    found = list_findings(store, Wanted(status=frozenset({"open"})), limit=200)
+    assert "small" in {info.title for info in found.entries}
+    assert [one.reason.split(",")[0] for one in found.skipped] == ["4 not read"]
+
+
 def test_a_name_without_a_day_is_placed_by_its_front_matter(
     store: ContextStore, root: Path, clock: Clock
 ) -> None:
@@ -98,6 +144,18 @@ def test_until_includes_its_day(store: ContextStore, clock: Clock) -> None:
     log(store, "two")
     until = Period(until=datetime.date(2026, 4, 14))
     assert [info.title for info in list_entries(store, period=until).entries] == ["one"]
+
+
+def test_a_period_goes_by_the_header_where_a_name_says_something_else(
+    store: ContextStore, root: Path, clock: Clock
+) -> None:
+    for title in ("one", "two"):
+        store.log_decision(Decision(title, "c", "a", "d", "c"))
+        clock.advance(days=1)
+    moved = root / ".cspace/context/decisions/2026-04-20-moved.md"
+    moved.write_text("---\ntitle: moved\ndate: 2026-01-01\n---\n", encoding="utf-8")
+    found = list_entries(store, period=Period(since=datetime.date(2026, 4, 1)), limit=1)
+    assert ([info.title for info in found.entries], found.left_out) == (["two"], 1)
 
 
 def test_an_answer_equals_what_is_on_disk_at_the_time_of_the_call(

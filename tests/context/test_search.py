@@ -44,6 +44,56 @@ def test_quoted_words_have_to_stand_together(filled: ContextStore) -> None:
     assert slugs(filled, '"night fails"') == []
 
 
+def test_all_of_the_words_beat_one_of_them_in_a_title(store: ContextStore) -> None:
+    store.log_discovery(Discovery("Redis redis redis", "redis " * 50, "redis"))
+    store.log_discovery(Discovery("Timeouts", "redis loses its session after a minute", "i"))
+    assert slugs(store, "redis session minute")[0] == "timeouts"
+
+
+def test_a_long_text_does_not_win_by_its_length(store: ContextStore) -> None:
+    store.log_discovery(
+        Discovery("Long", f"redis redis redis {'and all the rest of it. ' * 400}", "i")
+    )
+    store.log_discovery(Discovery("Short", "redis redis", "i"))
+    for number in range(5):
+        store.log_discovery(Discovery(f"Other {number}", "words " * 40, "i"))
+    assert slugs(store, "redis") == ["short", "long"]
+
+
+def test_a_rare_word_says_more_than_one_that_is_everywhere(store: ContextStore) -> None:
+    for number in range(8):
+        store.log_discovery(Discovery(f"Queue {number}", "the queue", "queue"))
+    store.log_discovery(Discovery("Other", "a zeppelin", "i"))
+    assert slugs(store, "queue zeppelin")[0] == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("数据库连接在晚上失败", "连接"),
+        ("数据库的连接失败", "数据库连接"),
+        ("使用redis作为缓存", "redis"),
+        ("セッションが切れる", "セッション"),
+        ("ฐานข้อมูลล้มเหลวตอนกลางคืน", "ข้อมูล"),
+        ("데이터베이스 연결 실패", "연결"),
+        ("डेटाबेस हिन्दी में", "हिन्दी"),
+        ("База данных падает ночью", "ДАННЫХ"),
+        ("קובץ נעול", "נעול"),
+        ("ﬁsh and chips", "fish"),
+        ("ＦＵＬＬ width", "full"),
+        ("nai\u0308ve", "naïve"),
+    ],
+)
+def test_words_of_any_script_are_found(store: ContextStore, text: str, query: str) -> None:
+    store.log_discovery(Discovery("x", text, "i"))
+    store.log_discovery(Discovery("y", "something else: が か ส", "i"))
+    assert slugs(store, query) == ["x"]
+
+
+def test_a_part_of_a_word_is_not_the_word(filled: ContextStore) -> None:
+    assert slugs(filled, "red") == []
+
+
 def test_sections_narrow_the_search(filled: ContextStore) -> None:
     assert slugs(filled, "redis", "discoveries") == []
 
@@ -60,6 +110,34 @@ def test_a_snippet_is_short_and_shows_the_word(store: ContextStore) -> None:
     (hit,) = search_context(store, "needle").entries
     assert "needle" in hit.snippet
     assert len(hit.snippet) < 200
+
+
+def test_a_snippet_shows_the_phrase_and_not_its_words(store: ContextStore) -> None:
+    text = "night fails fails night\nfails, and at the end\nof it fails at\nnight again\nnight"
+    store.log_discovery(Discovery("t", text, "i"))
+    (hit,) = search_context(store, '"fails at night"').entries
+    assert hit.snippet == "of it fails at night again"
+
+
+@pytest.mark.parametrize("around", ["x ", "ß", "é ", "漢字 "])
+def test_a_snippet_of_a_long_line_is_cut_around_the_match(store: ContextStore, around: str) -> None:
+    text = f"{around * 300} the needle stands {around * 300}"
+    store.log_discovery(Discovery("t", f"other line\n{text}", "i"))
+    (hit,) = search_context(store, '"NEEDLE stands"').entries
+    assert "needle stands" in hit.snippet
+    assert (hit.snippet[0], hit.snippet[-1]) == ("…", "…")
+
+
+def test_a_title_that_is_written_with_escapes_is_found(store: ContextStore, root: Path) -> None:
+    directory = root / ".cspace/context/decisions"
+    directory.mkdir(parents=True)
+    (directory / "x.md").write_text('---\ntitle: "Caf\\u00e9"\n---\nbody\n', encoding="utf-8")
+    assert [hit.title for hit in search_context(store, "cafe").entries] == ["Café"]
+
+
+def test_a_query_that_is_a_text_is_refused(store: ContextStore) -> None:
+    with pytest.raises(UsageError, match="1001 characters"):
+        search_context(store, "x" * 1001)
 
 
 def test_what_the_limit_leaves_out_is_counted(filled: ContextStore) -> None:

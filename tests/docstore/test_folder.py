@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from cspace.beneath import MAX_BYTES
-from cspace.docstore.folder import Folder, UnreadableDocument
+from cspace.docstore.folder import Folder
+from cspace.docstore.opened import UnreadableDocument
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.files import lock
 

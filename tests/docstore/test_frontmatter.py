@@ -48,6 +48,22 @@ def test_whatever_a_value_holds_it_comes_back_and_forges_nothing(
     assert document.count("\n") == 5
 
 
+LINES = st.from_regex(
+    r"""[a-z]{1,3}: ([\w:./+()@'" -]{0,12}|"[\w #:é—-]{0,9}"|\[[\w, -]{0,9}\])\n""", fullmatch=True
+) | st.text("ab1é: #'\"[],-_.&*!|>%?~\t", max_size=12).map(lambda value: f"title: {value}\n")
+
+
+@given(st.lists(LINES, max_size=4).map("".join))
+def test_a_header_is_read_as_yaml_reads_it(source: str) -> None:
+    try:
+        expected = yaml.load(source, Loader=yaml.CBaseLoader) or {}  # noqa: S506  only text
+    except yaml.YAMLError:
+        return
+    found = parse_front_matter(f"---\n{source}---\n".encode())
+    if "*" not in source and found.source == source:  # an alias is not followed
+        assert found.values == expected
+
+
 def test_dates_are_written_plain_and_in_utc() -> None:
     zone = datetime.timezone(datetime.timedelta(hours=2))
     moment = datetime.datetime(2026, 4, 14, 1, 30, tzinfo=zone)
