@@ -105,7 +105,7 @@ class Layout:
         return found
 
     def _best_chain(self, body: str) -> tuple[re.Match[str], ...]:
-        fenced = _fenced(body)
+        fenced = list_fenced(body)
         best: dict[int, _Chain] = {}
         for heading in self._heading.finditer(body):
             place = self.names.index(heading[1])
@@ -132,7 +132,7 @@ def _believable(chain: _Chain) -> tuple[int, int, tuple[int, ...]]:
     return chain.length, -chain.doubts, tuple(-start for start in chain.starts)
 
 
-def _fenced(body: str) -> list[Span]:
+def list_fenced(body: str) -> list[Span]:
     """Return the code blocks that are closed; an open fence hides nothing."""
     blocks: list[Span] = []
     opened: re.Match[str] | None = None
