@@ -16,7 +16,6 @@ from cspace.errors import NotFound, UsageError
 
 app = typer.Typer(help="Read and curate decisions, discoveries and findings.", no_args_is_help=True)
 app.add_typer(context_log.app, name="log")
-context_change.register(app)
 
 
 @app.command()
@@ -91,7 +90,7 @@ def list_entries(
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
-    """List decisions, discoveries and findings, the newest first.
+    """List decisions, discoveries and findings, newest first.
 
     Example: cspace context list --kind decision --since 2026-04-01
     """
@@ -177,3 +176,6 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     deps: Deps = context.obj
     show_diagnoses(examine_context(deps.context_to_read()), as_json=as_json)
+
+
+context_change.register(app)

@@ -34,10 +34,10 @@ def edit(
         ),
     ],
 ) -> None:
-    """Edit a file of the context in VISUAL or EDITOR, and show what changed.
+    """Edit a file of the context, and show what changed.
 
-    Your editor gets a copy. Where another changed the file meanwhile, nothing is written, the exit
-    code is 4, and your copy is kept.
+    Your editor, VISUAL or EDITOR, gets a copy. Where another changed the file meanwhile, nothing is
+    written, the exit code is 4, and your copy is kept.
 
     Example: cspace context edit roadmap
     """

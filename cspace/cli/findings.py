@@ -52,7 +52,9 @@ def list_findings(  # noqa: PLR0913  one parameter an option
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
-    """List findings, the newest first; those that are done only with --all or --status.
+    """List findings that are open or acknowledged, newest first.
+
+    Others only with --all or --status.
 
     Example: cspace findings list --category bug --tag parser
     """
@@ -106,7 +108,7 @@ def append(
     author: Annotated[str, typer.Option(metavar="NAME", help="Who signs it [you].")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add an update to a finding, and change its status where one is given.
+    """Add an update to a finding, and set its status if you like.
 
     Example: cspace findings append 2026-04-14-sums-are-off "Fixed." --status resolved
     """
