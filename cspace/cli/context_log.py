@@ -13,7 +13,7 @@ from cspace.cli.editor import edited
 from cspace.cli.inside import on_terminal
 from cspace.cli.options import AsJson
 from cspace.cli.typed import decode, read_given
-from cspace.context.records import Category, Decision, Discovery, Finding, Kind, Status
+from cspace.context.kinds import Category, Kind, Status
 from cspace.deps import Deps
 from cspace.errors import UsageError
 
@@ -50,6 +50,8 @@ def decision(  # noqa: PLR0913  one parameter an option
 
     Example: cspace context log decision "Use SQLite" --context "One file is enough."
     """
+    from cspace.context.records import Decision  # noqa: PLC0415  10 ms
+
     deps: Deps = context.obj
     given = {
         "context": context_,
@@ -77,6 +79,8 @@ def discovery(
 
     Example: git log -1 --format=%b | cspace context log discovery "Zones" --finding - --impact Few
     """
+    from cspace.context.records import Discovery  # noqa: PLC0415  10 ms
+
     deps: Deps = context.obj
     given = {"finding": finding_, "impact": impact}
     with _complete(deps, Kind.DISCOVERY, title, given) as texts, deps.context_to_change() as store:
@@ -113,6 +117,8 @@ def finding(  # noqa: PLR0913  as above
 
     Example: cspace context log finding "Sums are off" --category bug --summary "0.1 + 0.2"
     """
+    from cspace.context.records import Finding  # noqa: PLC0415  10 ms
+
     deps: Deps = context.obj
     given = {"summary": summary, "details": details}
     lists = tuple(tag or ()), tuple(related or ())

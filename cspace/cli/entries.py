@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cspace.cli import render
-from cspace.context.records import HUMAN, Kind, Listing
+from cspace.context.kinds import HUMAN, Kind
 from cspace.deps import make_deps
 from cspace.errors import CspaceError
 from cspace.events import ignore
@@ -18,7 +18,7 @@ from cspace.events import ignore
 if TYPE_CHECKING:
     from cspace.context.listing import Period
     from cspace.context.naming import EntryName
-    from cspace.context.records import Skipped
+    from cspace.context.records import Listing, Skipped
     from cspace.context.store import ContextStore
 
 SECTIONS = (*HUMAN, *(kind.plural for kind in Kind))
@@ -27,7 +27,7 @@ SECTIONS = (*HUMAN, *(kind.plural for kind in Kind))
 def _complete(incomplete: str, kinds: tuple[Kind, ...], others: Sequence[str] = ()) -> list[str]:
     """Complete a record by the names in the directories; with a slash, after its kind."""
     from cspace.context.naming import list_names  # noqa: PLC0415  only when a shell asks
-    from cspace.lifecycle.shared_context import store_root  # noqa: PLC0415
+    from cspace.context.place import store_root  # noqa: PLC0415
 
     names: list[str] = list(others)
     with contextlib.suppress(CspaceError):

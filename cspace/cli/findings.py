@@ -14,7 +14,7 @@ from cspace.cli.entries import FindingName, Limit, Since, Until
 from cspace.cli.inside import on_terminal
 from cspace.cli.options import AsJson
 from cspace.cli.typed import decode, read_given
-from cspace.context.records import Category, Kind, Status
+from cspace.context.kinds import Category, Kind, Status
 from cspace.deps import Deps
 from cspace.errors import UsageError
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cspace import git
+from cspace.context.place import store_root
 from cspace.context.records import Origin
 from cspace.context.store import ContextStore
 from cspace.errors import CspaceError
 from cspace.events import Report
 from cspace.owner import find_owner
-from cspace.paths import INSIDE, user_directory
+from cspace.paths import user_directory
 from cspace.project import beyond_agents, refuse_instance
 from cspace.quarantine.shelf import sweep
 
@@ -56,17 +56,6 @@ def changing_context(
     host has its one place here.
     """
     yield open_context(root, environ, report)
-
-
-def store_root(root: Path) -> Path:
-    """Return the root that really holds the context: beside the workspace, inside an instance.
-
-    There `/workspace/.cspace/context` is a link, which the store would rightly refuse to follow.
-    """
-    store = Path(INSIDE.context_store)
-    if root == Path(INSIDE.workspace) and os.path.ismount(store):
-        return store.parent.parent
-    return root
 
 
 def _user() -> str | None:
