@@ -61,6 +61,8 @@ def list_findings(  # noqa: PLR0913  one parameter an option
     from cspace.context import listing  # noqa: PLC0415  loads YAML
 
     deps: Deps = context.obj
+    if every and status:
+        raise UsageError("--all and --status say two things", hint="cspace findings list --all")
     statuses = frozenset() if every else frozenset(status or LIVE)
     wanted = listing.Wanted(statuses, frozenset(category or ()), frozenset(tag or ()))
     days = entries.period(since, until)

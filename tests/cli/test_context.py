@@ -210,7 +210,8 @@ def test_a_record_is_logged_from_anywhere_in_the_project(repo: Path) -> None:
     assert path == f".cspace/context/decisions/{slug}.md"
     assert (repo / path).is_file()
     assert not (linked / ".cspace").exists()
-    assert document("context", "list", cwd=repo)["entries"][0]["slug"] == slug
+    for place in (repo / ".cspace/context/decisions", linked / "src"):
+        assert document("context", "list", cwd=place)["entries"][0]["slug"] == slug
 
 
 def test_any_one_text_comes_from_stdin_as_it_is(repo: Path) -> None:

@@ -208,13 +208,14 @@ def test_on_a_terminal_the_editor_has_it(path: Path, drafts: Path) -> None:
     assert (done.code, "hello\nhello\n" in done.out) == (0, True), done.err
 
 
-def test_a_terminal_that_goes_away_leaves_the_copy(path: Path, drafts: Path) -> None:
-    editor = make_editor(path.parents[4], f"{APPEND}\nkill -HUP $PPID")
+def test_a_kill_while_the_editor_is_open_leaves_the_copy(path: Path, drafts: Path) -> None:
+    editor = make_editor(path.parents[4], f"{APPEND}\nkill -KILL $PPID")
     words = (sys.executable, "-m", "cspace.cli.app", "context", "edit", SLUG)
     done = subprocess.run(
-        words, cwd=path.parents[3], env=os.environ | {"EDITOR": editor}, check=False
-    )
-    assert done.returncode == -signal.SIGHUP
+        words, cwd=path.parents[3], env=os.environ | {"EDITOR": editor}, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
     (mine,) = kept(drafts)
     assert mine.endswith("mine\n")
 

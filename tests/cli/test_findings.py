@@ -52,7 +52,13 @@ def test_the_list_counts_what_it_left_out(filled: Path) -> None:
     assert "1 more left out" in answer.stderr
 
 
-@pytest.mark.parametrize("words", [("--status", "done"), ("--category", "x"), ("--since", "x")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("--status", "done"), ("--category", "x"), ("--since", "x")),
+        ("--all", "--status", "open"),
+    ],
+)
 def test_what_is_not_understood_is_exit_2(filled: Path, words: tuple[str, ...]) -> None:
     answer = cspace("findings", "list", *words, cwd=filled)
     assert (answer.returncode, answer.stdout) == (2, "")
