@@ -76,6 +76,18 @@ class Deps:
         place = root or (Path(named) if named else self.directory)
         return open_context(self.directory / place, self.environ, self.report)
 
+    def context_to_read(self) -> ContextStore:
+        """Open this project's context for a person who only looks: nothing is moved aside."""
+        from cspace.lifecycle.shared_context import open_context  # noqa: PLC0415  loads YAML
+
+        return open_context(self.project.root, self.environ, self.report, sweeps=False)
+
+    def context_to_change(self) -> contextlib.AbstractContextManager[ContextStore]:
+        """Open this project's context for a person's change, which the block makes."""
+        from cspace.lifecycle.shared_context import changing_context  # noqa: PLC0415  as above
+
+        return changing_context(self.project.root, self.environ, self.report)
+
     def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""
         from cspace.settings.load import survey_settings  # noqa: PLC0415  90 ms of pydantic

@@ -1,11 +1,15 @@
-"""Runs other programs: no shell, no inherited stdin, errors that show what was said."""
+"""Runs other programs: no shell, errors that show what was said, no inherited stdin but for a
+program that talks to a person.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shlex
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -86,6 +90,26 @@ def run(
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"{shlex.join(words)}: no answer within {timeout:g} s") from error
     return _accepted(Result(words, done.returncode, done.stdout, done.stderr), ok)
+
+
+def converse(*argv: str | Path) -> int:
+    """Run a program that talks to the person in front of us, and return its exit code.
+
+    It has our terminal, and our stderr for its stdout where that is none. ^C is its own matter.
+
+    Raises:
+        CommandFailed: it can not be started.
+    """
+    words = tuple(str(word) for word in argv)
+    output = None if sys.stdout.isatty() else sys.stderr.fileno()
+    # Not SIG_IGN, which the program would inherit.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(words, stdout=output, check=False, pass_fds=_held.get()).returncode
+    except OSError as error:
+        raise _not_started(words, None, error) from error
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def stream(

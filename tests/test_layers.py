@@ -30,6 +30,10 @@ def test_a_teardown_does_not_load_the_settings() -> None:
     assert loaded_by("import cspace.lifecycle.down") & HEAVY == set()
 
 
+def test_completing_a_records_name_loads_no_yaml() -> None:
+    assert loaded_by("import cspace.context.naming, cspace.context.place") & HEAVY == set()
+
+
 def test_the_cli_of_the_settings_does_not_load_them() -> None:
     assert loaded_by("import cspace.cli.config") & HEAVY == set()
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from cspace.cli import render
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
 from cspace.errors import Diagnosed
+
+if TYPE_CHECKING:
+    from cspace.doctor.model import Diagnosis
 
 
 def register(app: typer.Typer) -> None:
@@ -27,6 +32,15 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     deps: Deps = context.obj
     found = examine(Patient(deps.engine, deps.project, deps.user, deps.environ))
+    show_diagnoses(found, as_json=as_json)
+
+
+def show_diagnoses(found: tuple[Diagnosis, ...], *, as_json: bool) -> None:
+    """Print what was found.
+
+    Raises:
+        Diagnosed: it is something.
+    """
     if as_json:
         render.show_json(diagnoses=found)
     elif found:

@@ -45,6 +45,17 @@ def show_lines(lines: Iterable[str]) -> None:
         print(printable(line), flush=True)  # noqa: T201
 
 
+def show_document(content: bytes) -> None:
+    """Print a file: byte for byte, but on a terminal with control characters as escapes."""
+    if sys.stdout.isatty():
+        text = content.decode("utf-8", "backslashreplace").removesuffix("\n")
+        show_lines(line.removesuffix("\r") for line in text.split("\n"))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print columns as wide as they need to be."""
     cells = [[printable(cell) for cell in row] for row in (head, *rows)]

@@ -5,47 +5,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Generic, TypeVar
 
 from cspace import paths
+from cspace.context.kinds import HUMAN as HUMAN  # noqa: PLC0414  known by this module's name
+from cspace.context.kinds import Category as Category  # noqa: PLC0414  as above
+from cspace.context.kinds import Kind as Kind  # noqa: PLC0414  as above
+from cspace.context.kinds import Status as Status  # noqa: PLC0414  as above
 from cspace.docstore.sections import Layout
 
 Item = TypeVar("Item")
 
 ROOT = PurePosixPath(paths.CONTEXT)
-HUMAN = ("direction", "principles", "roadmap")
-
-
-class Kind(StrEnum):
-    """The three records that agents write."""
-
-    DECISION = "decision"
-    DISCOVERY = "discovery"
-    FINDING = "finding"
-
-    @property
-    def plural(self) -> str:
-        """The name of its directory and of its section in a digest."""
-        return {"decision": "decisions", "discovery": "discoveries", "finding": "findings"}[self]
-
-
-class Status(StrEnum):
-    """Where a finding stands; any may follow any."""
-
-    OPEN = "open"
-    ACKNOWLEDGED = "acknowledged"
-    RESOLVED = "resolved"
-    WONTFIX = "wontfix"
-
-
-class Category(StrEnum):
-    """What a finding is about."""
-
-    BUG = "bug"
-    OBSERVATION = "observation"
-    REFACTOR = "refactor"
 
 
 UPDATES = "Updates"

@@ -103,6 +103,11 @@ def parse_front_matter(document: bytes) -> FrontMatter:
     return FrontMatter(opening.end(), closing.start(), closing.end(), source, values)
 
 
+def is_whole(header: FrontMatter) -> bool:
+    """Tell whether a header is YAML as a whole, as other readers want it."""
+    return _load(header.source) is not None
+
+
 def _without(document: bytes) -> FrontMatter:
     start = len(BOM) if document.startswith(BOM) else 0
     return FrontMatter(start, start, start, "", {})

@@ -114,7 +114,7 @@ class Layout:
         places = [self.names.index(heading[1]) for heading in headings]
         if all(place < following for place, following in itertools.pairwise(places)):
             return headings  # no other chain is as long
-        fenced = _fenced(body)
+        fenced = list_fenced(body)
         best: dict[int, _Chain] = {}
         for heading in headings:
             place = self.names.index(heading[1])
@@ -141,7 +141,7 @@ def _believable(chain: _Chain) -> tuple[int, int, tuple[int, ...]]:
     return chain.length, -chain.doubts, tuple(-start for start in chain.starts)
 
 
-def _fenced(body: str) -> list[Span]:
+def list_fenced(body: str) -> list[Span]:
     """Return the code blocks that are closed; an open fence hides nothing."""
     blocks: list[Span] = []
     opened: re.Match[str] | None = None

@@ -6,9 +6,8 @@ import os
 import shlex
 from pathlib import Path
 
-from cspace.context.listing import list_entries
-from cspace.context.records import HUMAN, ROOT
 from cspace.context.store import ContextStore
+from cspace.doctor.context_checks import examine_context
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
 from cspace.errors import CspaceError
@@ -84,28 +83,8 @@ def check_quarantine(patient: Patient) -> tuple[Diagnosis, ...]:
 
 
 def check_context(patient: Patient) -> tuple[Diagnosis, ...]:
-    """Read every file of the context."""
-    store = ContextStore(patient.project.root)
-    found = []
-    for name in HUMAN:
-        try:
-            store.read_human(name)
-        except CspaceError as error:
-            found.append((str(ROOT / f"{name}.md"), str(error)))
-    try:
-        # As many as there are: reading is the check.
-        listed = list_entries(store, limit=1 << 30)
-        found += [(one.path, one.reason) for one in listed.skipped]
-    except CspaceError as error:
-        found.append((str(ROOT), str(error)))
-    return tuple(
-        Diagnosis(
-            "context",
-            f"{path!r} can not be read: {reason}",
-            _look(store.root / path),
-        )
-        for path, reason in found
-    )
+    """Look at every file of the context."""
+    return examine_context(ContextStore(patient.project.root))
 
 
 def _look(path: Path) -> str:

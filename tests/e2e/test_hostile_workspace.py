@@ -18,6 +18,7 @@ from tests.e2e.conftest import NewPerson
 from tests.e2e.outside import MARKER, Outside, make_outside, ordinary_person
 from tests.e2e.person import Answer, Person
 
+DECISION = ["--context", "c", "--alternatives", "a", "--decision", "d", "--consequences", "e"]
 # Every command, in an order in which each has something to do. A new one belongs here. {id} is
 # what has been in quarantine for the longest time.
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -27,8 +28,18 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("logs", "mercury"),
     ("config", "show"),
     ("config", "schema"),
+    ("context", "log", "decision", "D", *DECISION),
+    ("context", "log", "discovery", "D", "--finding", "f", "--impact", "i"),
+    ("context", "log", "finding", "F", "--category", "bug", "--summary", "s"),
     ("context", "list"),
+    ("context", "show"),
+    ("context", "search", "f"),
+    ("context", "edit", "discovery/d"),
+    ("context", "doctor"),
     ("findings", "list"),
+    ("findings", "show", "f"),
+    ("findings", "append", "f", "note"),
+    ("context", "rm", "{finding}", "--yes"),
     ("trust",),
     ("doctor",),
     ("quarantine", "list"),
@@ -52,7 +63,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("archive", "prune", "--all", "--yes"),
     ("prune", "--dry-run"),
 )
-GROUPS = ("archive", "config", "context", "findings", "quarantine")
 FOUND_SOMETHING = 8
 HOOKS = ("reference-transaction", "pre-commit", "post-checkout", "post-index-change")
 # Written inside the instance: the canaries' directory is there by name only.
@@ -133,13 +143,18 @@ def command(person: Person, words: tuple[str, ...]) -> Answer:
     if "{id}" in words:
         things = person.cspace("quarantine", "list", "--json").json["quarantined"]
         words = tuple(word.format(id=things[0]["id"]) for word in words)
-    return person.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
+    if "{finding}" in words:
+        (finding,) = person.cspace("findings", "list", "--json").json["findings"]
+        words = tuple(word.format(finding=finding["slug"]) for word in words)
+    editing = person.having(EDITOR="sed -i s/f/g/")
+    return editing.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
 
 
 def test_every_command_there_is_meets_the_planted_workspace() -> None:
-    met = {words[:2] if words[0] in GROUPS else words[:1] for words in COMMANDS}
+    known = all_commands()
+    met = {words[:size] for words in COMMANDS for size in (1, 2, 3)} & known
     assert isinstance(app, typer.Typer)
-    assert met == all_commands()
+    assert met == known
 
 
 @pytest.mark.docker

@@ -1,0 +1,43 @@
+"""Texts that a person gives on the command line, or through stdin."""
+
+from __future__ import annotations
+
+import sys
+
+from cspace.beneath import MAX_BYTES
+from cspace.errors import UsageError
+
+STDIN = "-"
+
+
+def read_given(field: str, text: str) -> str:
+    """Return a text; `-` stands for what stdin holds, without the line end that closes it.
+
+    Raises:
+        UsageError: stdin holds nothing, too much, or no UTF-8.
+    """
+    if text != STDIN:
+        return text
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{field} has more than {MAX_BYTES} bytes", hint="refer to a file instead")
+    if not content:
+        raise UsageError(
+            f"{field} is empty: nothing came from stdin, which is read once",
+            hint="give only one text as -",
+        )
+    return decode(field, content).removesuffix("\n").removesuffix("\r")
+
+
+def decode(field: str, content: bytes) -> str:
+    """Return a text that a person typed.
+
+    Raises:
+        UsageError: it is not UTF-8.
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{field} is not UTF-8 at byte {error.start}", hint="convert it: iconv -t UTF-8"
+        ) from None

@@ -1,0 +1,37 @@
+"""The closed sets that records and command lines are made of; quick to load."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+HUMAN = ("direction", "principles", "roadmap")
+
+
+class Kind(StrEnum):
+    """The three records that agents write."""
+
+    DECISION = "decision"
+    DISCOVERY = "discovery"
+    FINDING = "finding"
+
+    @property
+    def plural(self) -> str:
+        """The name of its directory and of its section in a digest."""
+        return {"decision": "decisions", "discovery": "discoveries", "finding": "findings"}[self]
+
+
+class Status(StrEnum):
+    """Where a finding stands; any may follow any."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    WONTFIX = "wontfix"
+
+
+class Category(StrEnum):
+    """What a finding is about."""
+
+    BUG = "bug"
+    OBSERVATION = "observation"
+    REFACTOR = "refactor"

@@ -1,0 +1,52 @@
+"""Runs cspace as a person does: on a terminal, with an editor that a script plays."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What a person saw; the terminal's own line ends are plain ones again."""
+
+    code: int
+    out: str
+    err: str
+
+
+def on_terminal(*words: str, cwd: Path, said: bytes = b"", **variables: str) -> Screen:
+    """Run cspace with a terminal for stdin and stdout, which what is said waits in."""
+    ours, theirs = pty.openpty()
+    os.write(ours, said)
+    process = subprocess.Popen(
+        (sys.executable, "-m", "cspace.cli.app", *words),
+        cwd=cwd, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=os.environ | variables,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = _read_all(ours)
+    _, err = process.communicate()
+    os.close(ours)
+    return Screen(process.returncode, shown.replace("\r\n", "\n"), err.decode())
+
+
+def _read_all(terminal: int) -> str:
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # the last one who had it open has gone
+            return shown.decode()
+        shown += part
+
+
+def make_editor(place: Path, script: str) -> str:
+    """Write an editor as a shell script, whose $1 is the copy; return the command for EDITOR."""
+    path = place / "my editor.sh"
+    path.write_text(f"#!/bin/sh\nset -e\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return f"'{path}'"
