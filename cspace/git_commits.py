@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cspace.git import AS_STORED, Staged, git, list_index
+from cspace.git import AS_STORED, Staged, git
 
 # No program of the repository's configuration runs, and no index is written in another form.
 _QUIET = (
@@ -97,11 +97,6 @@ def write_tree(repository: Path, commit: str | None, changes: Iterable[Change]) 
         return git(repository, *_QUIET, "write-tree", "--missing-ok", env=env).text
 
 
-def tree_of(repository: Path, commit: str) -> str:
-    """Return a commit's tree."""
-    return git(repository, "rev-parse", "--verify", f"{commit}^{{tree}}", env=AS_STORED).text
-
-
 def write_commit(repository: Path, tree: str, parent: str | None, message: str) -> str:
     """Store a commit by the user, signed where commit.gpgSign asks for it, and return it.
 
@@ -137,14 +132,17 @@ def stage(repository: Path, changes: Iterable[Change]) -> None:
     git(repository, *words, stdin=_index_info(changes))
 
 
-def staged(repository: Path, paths: Iterable[bytes]) -> tuple[Change, ...]:
-    """Return what the user's index has at these paths, in the form that `stage` takes."""
-    where = git(repository, "rev-parse", "--path-format=absolute", "--git-path", "index").text
-    known = list_index(repository, Path(where)) if Path(where).exists() else {}
-    none = "0" * len(git(repository, "hash-object", "--stdin").text)
-    absent = Staged(NO_FILE, none, hidden=False)
-    found = ((path, known.get(path, absent)) for path in paths)
-    return tuple(Change(path, one.mode, one.id) for path, one in found)
+def staged(repository: Path, path: str, changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Return what takes these changes, all at or below path, back out of the user's index."""
+    words = (*_QUIET, "ls-files", "--stage", "--full-name", "-z", "--", path)
+    known = {}
+    for line in filter(None, git(repository, *words, env=AS_STORED).stdout.split(b"\0")):
+        facts, _, name = line.partition(b"\t")
+        mode, one, _ = facts.decode("ascii").split()
+        known[name] = Change(name, mode, one)
+    return tuple(
+        known.get(one.path) or Change(one.path, NO_FILE, "0" * len(one.id)) for one in changes
+    )
 
 
 def _index_info(changes: Iterable[Change]) -> bytes:

@@ -27,15 +27,6 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     deps: Deps = context.obj
     found = examine(Patient(deps.engine, deps.project, deps.user, deps.environ))
-    if as_json:
-        render.show_json(diagnoses=found)
-    elif found:
-        render.show_lines(
-            line
-            for one in found
-            for line in (f"{one.check}: {one.problem}", f"  repair: {one.repair}")
-        )
-    else:
-        render.show_lines(["nothing found"])
+    render.show_diagnoses(found, as_json=as_json)
     if found:
         raise Diagnosed(f"doctor found {render.count(len(found), 'thing')}")

@@ -15,10 +15,13 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cspace.errors import CspaceError
 from cspace.events import Event, State
+
+if TYPE_CHECKING:  # loads the engine's model
+    from cspace.doctor.model import Diagnosis
 
 SCHEMA_VERSION = 1
 # Build steps are worth a line each; Compose's and pip's own chatter is not.
@@ -43,6 +46,17 @@ def show_lines(lines: Iterable[str]) -> None:
     """Print lines of text."""
     for line in lines:
         print(printable(line), flush=True)  # noqa: T201
+
+
+def show_diagnoses(found: Sequence[Diagnosis], *, as_json: bool) -> None:
+    """Print what a doctor found, each with what repairs it."""
+    if as_json:
+        show_json(diagnoses=found)
+    elif found:
+        for one in found:
+            show_lines((f"{one.check}: {one.problem}", f"  repair: {one.repair}"))
+    else:
+        show_lines(["nothing found"])
 
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

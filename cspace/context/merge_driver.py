@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from pathlib import Path, PurePosixPath
 
@@ -53,7 +54,7 @@ def merge_files(ancestor: Path, ours: Path, theirs: Path, name: str) -> None:
     if not clean:
         raise CspaceError(
             f"{name}: both sides changed the same part",
-            hint=f"choose between the markers in it, then: git add {name}",
+            hint=f"choose between the markers in it, then: git add {shlex.quote(name)}",
         )
 
 
