@@ -78,9 +78,10 @@ def list_ignored(repository: Path, paths: Iterable[bytes]) -> frozenset[bytes]:
     return frozenset(filter(None, answer.stdout.split(b"\0")))
 
 
-def write_blob(repository: Path, content: bytes) -> str:
-    """Store bytes as they are: no attribute's filter changes them, or runs."""
-    return git(repository, "hash-object", "-w", "--stdin", stdin=content).text
+def write_blobs(repository: Path, copies: Iterable[Path]) -> None:
+    """Store the bytes of our own files as they are: no attribute's filter changes them, or runs."""
+    asked = b"".join(os.fsencode(path) + b"\n" for path in copies)
+    git(repository, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=asked)
 
 
 def write_tree(repository: Path, commit: str | None, changes: Iterable[Change]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, git, git_commits, git_objects
@@ -82,13 +83,13 @@ def commit_context(root: Path, wanted: Wanted) -> Committed:
     """
     _refuse_unfinished(root)
     head = git.resolve(root, "HEAD")
-    survey = _survey(root, head, wanted)
-    changes = tuple(change for change, _ in survey.found)
-    message = dump_message(changes, wanted.message) if changes else ""
-    commit = None
-    if changes and not wanted.dry_run:
-        entries = tuple(entry for _, entry in survey.found)
-        commit = _apply(root, head, entries, message)
+    with tempfile.TemporaryDirectory(prefix="cspace-context-") as copies:
+        survey = _survey(root, head, Path(copies), removals=wanted.removals)
+        changes = tuple(change for change, _ in survey.found)
+        message = dump_message(changes, wanted.message) if changes else ""
+        commit = None
+        if changes and not wanted.dry_run:
+            commit = _apply(root, head, survey, message)
     return Committed(
         commit, git_commits.branch_of(root), root, message, changes, survey.left, survey.skipped
     )
@@ -113,18 +114,23 @@ def _refuse_unfinished(root: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """What differs between the disk and a commit."""
+    """What differs between the disk and a commit.
 
+    Attributes:
+        copies: where each changed file's content stands, named by its id.
+    """
+
+    copies: Path
     found: tuple[tuple[Changed, Change], ...]
     left: tuple[str, ...]
     skipped: tuple[Skipped, ...]
 
 
-def _survey(root: Path, head: str | None, wanted: Wanted) -> _Survey:
+def _survey(root: Path, head: str | None, copies: Path, *, removals: bool) -> _Survey:
     tracked = git_commits.list_tree(root, head, str(ROOT.parent)) if head else {}
     _refuse_odd_tree(tracked)
-    surveyor = _Surveyor(root, git.object_format(root), tracked, [])
-    found = [surveyor.change(path, wanted) for path in surveyor.iter_changed()]
+    surveyor = _Surveyor(root, git.object_format(root), tracked, copies)
+    found = [surveyor.change(path, content) for path, content in surveyor.iter_changed()]
     fresh = [entry.path for change, entry in found if change.action is Action.RECORDED]
     ignored = git_commits.list_ignored(root, fresh) if fresh else frozenset[bytes]()
     kept = [pair for pair in found if pair[1].path not in ignored]
@@ -133,10 +139,10 @@ def _survey(root: Path, head: str | None, wanted: Wanted) -> _Survey:
         for path in sorted(ignored)
     ]
     gone = surveyor.list_gone()
-    if wanted.removals:
+    if removals:
         kept += [surveyor.removal(path) for path in gone]
         gone = ()
-    return _Survey(tuple(kept), tuple(map(os.fsdecode, gone)), tuple(skipped))
+    return _Survey(copies, tuple(kept), tuple(map(os.fsdecode, gone)), tuple(skipped))
 
 
 def _refuse_odd_tree(tracked: dict[bytes, Staged]) -> None:
@@ -155,7 +161,8 @@ class _Surveyor:
     root: Path
     object_format: str
     tracked: dict[bytes, Staged]
-    skipped: list[Skipped]
+    copies: Path
+    skipped: list[Skipped] = field(default_factory=list)
 
     def iter_changed(self) -> Iterator[tuple[PurePosixPath, bytes]]:
         """Yield the files that the commit has otherwise or not, with their content."""
@@ -188,15 +195,13 @@ class _Surveyor:
         # Of thousands of files only those that differ are handed to git.
         return hashlib.new(self.object_format, b"blob %d\0" % len(content) + content).hexdigest()
 
-    def change(self, found: tuple[PurePosixPath, bytes], wanted: Wanted) -> tuple[Changed, Change]:
-        """Describe a file that changed, and store its content unless this is a dry run."""
-        path, content = found
+    def change(self, path: PurePosixPath, content: bytes) -> tuple[Changed, Change]:
+        """Describe a file that changed, and keep its content."""
         name = os.fsencode(path)
         known = self.tracked.get(name)
         mode = known.mode if known and known.mode in _REGULAR else _REGULAR[0]
         one = self._id_of(content)
-        if not wanted.dry_run:
-            git_commits.write_blob(self.root, content)
+        (self.copies / one).write_bytes(content)
         action = Action.UPDATED if known else Action.RECORDED
         return self._describe(path, content, action), Change(name, mode, one)
 
@@ -242,7 +247,10 @@ def _authors(entry: Entry, before: Entry | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _apply(root: Path, head: str | None, entries: tuple[Change, ...], message: str) -> str:
+def _apply(root: Path, head: str | None, survey: _Survey, message: str) -> str:
+    entries = tuple(entry for _, entry in survey.found)
+    kept = {entry.id for entry in entries if entry.mode != NO_FILE}
+    git_commits.write_blobs(root, (survey.copies / one for one in sorted(kept)))
     tree = git_commits.write_tree(root, head, entries)
     commit = git_commits.write_commit(root, tree, head, message)
     before = git_commits.staged(root, str(ROOT), entries)
