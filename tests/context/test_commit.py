@@ -301,6 +301,8 @@ def test_hooks_and_filters_hazard_do_not_run(
         (hooks / name).write_text(f"#!/bin/sh\necho {name} >>{marker}\n")
         (hooks / name).chmod(0o755)
     git("config", "filter.evil.clean", f"echo filter >>{marker}; echo changed")
+    git("config", "core.autocrlf", "input")
+    store.append_to_finding(slug, "ends in CRLF\r\n")
     git("config", "core.fsmonitor", f"echo fsmonitor >>{marker}; false")
     (repo / CONTEXT / ".gitattributes").write_text("*.md filter=evil ident text eol=crlf\n")
     git("add", "--dry-run", ".")  # they do run for git
@@ -309,7 +311,8 @@ def test_hooks_and_filters_hazard_do_not_run(
     commit(store)
     assert not marker.exists()
     path = f"{CONTEXT}/findings/{slug}.md"
-    assert git("cat-file", "blob", f"HEAD:{path}") + "\n" == (repo / path).read_text()
+    blob = proc.run("git", "-C", repo, "cat-file", "blob", f"HEAD:{path}").stdout
+    assert blob == (repo / path).read_bytes()
 
 
 def test_links_fifos_and_other_files_hazard_are_not_committed(
