@@ -62,6 +62,8 @@ def _merged(key: str, three: tuple[bytes, bytes, bytes], status: str | None) -> 
         return theirs
     if theirs == base:
         return ours
+    if any(b"#" in lines for lines in three):
+        return None  # a comment that only one side has would be lost
     if key in LISTS:
         return _merged_list(key, three)
     if key == STATUS and status is not None:

@@ -85,6 +85,13 @@ def test_tags_that_both_changed_are_joined_as_sets() -> None:
     assert read(merged(ours, theirs)).info.tags == ("b", "ours", "the, irs")
 
 
+def test_a_comment_below_tags_that_both_changed_is_not_lost() -> None:
+    ours = BASE.replace(b"[a, b]", b"[a, b, ours]\n# why")
+    document, clean = merge_documents(BASE, ours, BASE.replace(b"[a, b]", b"[b]"))
+    assert not clean
+    assert b"# why\n" in document
+
+
 def test_keys_and_texts_of_different_sides_are_all_taken() -> None:
     ours = BASE.replace(b"title: Sign-up fails", b"title: Log-in fails").replace(b"First", b"FIRST")
     theirs = BASE.replace(b"date: 2026-04-14", b"date: 2026-04-15\nnew: key").replace(
