@@ -46,3 +46,7 @@ def test_the_lowest_layer_imports_nothing_from_cspace(module: str) -> None:
 
 def test_the_settings_load_pydantic_and_no_other_heavy_package() -> None:
     assert loaded_by("import cspace.settings.load") & HEAVY == {"cspace.settings", "pydantic"}
+
+
+def test_the_merge_driver_loads_yaml_and_no_other_heavy_package() -> None:
+    assert loaded_by("import cspace.cli.app, cspace.context.merge_driver") & HEAVY == {"yaml"}

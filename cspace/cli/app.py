@@ -14,9 +14,11 @@ from cspace.cli import (
     archive,
     config,
     context,
+    context_git,
     context_server,
     doctor,
     findings,
+    findings_doctor,
     inside,
     lifecycle,
     project,
@@ -45,6 +47,8 @@ project.register(app)
 lifecycle.register(app)
 inside.register(app)
 doctor.register(app)
+context_git.register(context.app)
+findings_doctor.register(findings.app)
 app.add_typer(archive.app, name="archive")
 app.add_typer(config.app, name="config")
 app.add_typer(context.app, name="context")

@@ -16,7 +16,7 @@ from cspace.docstore.sections import unframed
 from cspace.errors import CspaceError
 
 # The dashes are em dashes; a hand that typed another dash is understood.
-_UPDATE = re.compile(
+UPDATE_HEADING = re.compile(
     r"^### (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?) (?:—|–|-{1,2}) @(.*) (?:—|–|-{1,2}) status: (\S+)"
     r"[ \t]*\r?(?:\n|\Z)",
     re.MULTILINE,
@@ -129,7 +129,7 @@ def dump_update(update: Update) -> str:
 
 def parse_updates(section: str) -> tuple[Update, ...]:
     """Read a finding's history; a block whose time is no time is not one."""
-    found = list(_UPDATE.finditer(section))
+    found = list(UPDATE_HEADING.finditer(section))
     updates = []
     for heading, following in itertools.zip_longest(found, found[1:]):
         start, end = heading.end(), len(section)
