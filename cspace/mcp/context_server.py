@@ -69,7 +69,13 @@ def build(store: ContextStore, *, version: str = "", remote: bool = False) -> Se
     if store.origin.instance is None and not remote:
         tools.append(_remove_tool(store))
     server = Server(
-        NAME, instructions=INSTRUCTIONS, version=version, tools=tools, log_level="WARNING"
+        NAME,
+        instructions=INSTRUCTIONS,
+        version=version,
+        tools=tools,
+        log_level="WARNING",
+        # What others write is not ours to announce: nobody shall wait for news from here.
+        subscriptions=False,
     )
     add_resources(server, store)
     add_prompts(server, store)

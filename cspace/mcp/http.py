@@ -138,20 +138,16 @@ def open_socket(address: Address) -> tuple[socket.socket, Address]:
     return listening, Address(address.host, listening.getsockname()[1])
 
 
-def application(
-    server: MCPServer[Any], address: Address, token: bytes | None, *, sessions: bool = False
-) -> Starlette:
+def application(server: MCPServer[Any], address: Address, token: bytes | None) -> Starlette:
     """Return a server as a web application.
 
-    A request carries everything that it needs, so a client notices nothing of a restart.
-
-    Args:
-        sessions: keep them, for a server that asks its clients something.
+    There are no sessions: a request carries everything that it needs, and a client notices nothing
+    of a restart. So a tool can not ask the client that called it, which none of ours does.
     """
     plain = server.streamable_http_app(
         streamable_http_path=PATH,
-        stateless_http=not sessions,
-        json_response=not sessions,
+        stateless_http=True,
+        json_response=True,
         max_request_body_size=MAX_BODY,
         transport_security=_guard(address),
     )

@@ -8,10 +8,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib/bootstrap/apt.sh
 . "$here/apt.sh"
 
+# Of the suite the released version knows one protocol era only.
 readonly PINS=(
     node@22.23.3
     @modelcontextprotocol/inspector@2.12.0
-    @modelcontextprotocol/conformance@0.1.16
+    @modelcontextprotocol/conformance@0.2.0-alpha.12
 )
 
 # The name is the content of this script, which holds the versions and the options.
