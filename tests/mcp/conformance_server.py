@@ -30,7 +30,10 @@ from cspace.mcp import http
 from cspace.mcp.server import Server
 from cspace.mcp.tools import READ, strict_tool
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAAAAA=="
 IMAGE = ImageContent(type="image", data=PNG, mime_type="image/png")
 SCHEMA: dict[str, Any] = {
@@ -127,7 +130,9 @@ def build() -> Server:
         tool.output_schema = None
         tools.append(tool)
     tools[-1].parameters = SCHEMA
-    server = Server("conformance", tools=tools, log_level="WARNING")
+    server = Server(
+        "conformance", version="1", tools=tools, log_level="WARNING", subscriptions=False
+    )
     _add_resources(server)
     _add_prompts(server)
     return server
@@ -153,7 +158,7 @@ def _add_resources(server: Server) -> None:
     def template(id: str) -> str:  # noqa: A002  the suite's name
         return json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"})
 
-    @server.completion()
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK lacks them
     async def complete(*_: Any) -> Completion:
         return Completion(values=["paris", "park", "party"], total=3, has_more=False)
 
