@@ -87,7 +87,7 @@ def load_token(path: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _unusable(path, f"can not be read: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _unusable(path, "is not a regular file")
@@ -96,7 +96,9 @@ def load_token(path: Path) -> bytes:
                 f"token file {path} is open to others: its mode is {status.st_mode & 0o777:04o}",
                 hint=f"chmod 600 {path}",
             )
-        token = file.read(MAX_TOKEN + 2).strip()
+        token = os.read(descriptor, MAX_TOKEN + 2).strip()
+    finally:
+        os.close(descriptor)
     if not _TOKEN.fullmatch(token):
         what = f"{MIN_TOKEN} to {MAX_TOKEN} visible ASCII characters"
         raise _unusable(path, f"does not hold a token: {what}, without a space")

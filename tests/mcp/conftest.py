@@ -20,6 +20,8 @@ from cspace.context.store import ContextStore
 from cspace.mcp import context_server
 from tests.conftest import CHECKOUT, Clock
 
+Environment = dict[str, str]
+TIMEOUT = 60.0
 Call = Callable[..., CallToolResult]
 Ask = Callable[[Callable[[Client], Awaitable[Any]]], Any]
 

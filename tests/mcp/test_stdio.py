@@ -13,9 +13,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-Environment = dict[str, str]
+from tests.mcp.conftest import TIMEOUT, Environment
+
 Answer = TypeVar("Answer")
-TIMEOUT = 60.0
 
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
