@@ -28,6 +28,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("config", "show"),
     ("config", "schema"),
     ("context", "list"),
+    ("context", "playbook", "coordinator"),
     ("findings", "list"),
     ("trust",),
     ("doctor",),

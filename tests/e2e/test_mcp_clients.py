@@ -69,7 +69,7 @@ def test_the_inspector_finds_a_fault_where_there_is_one(tools: Path, tmp_path: P
         "server = MCPServer('faulty')\n"
         "server.add_tool(lambda: 'x', name='faulty')\n"
         "tool = server._tool_manager.get_tool('faulty')\n"
-        "tool.parameters = {'type': 'object', 'properties': {'a': {'type': 'array'}}}\n"
+        "tool.parameters = {'type': 'object', 'properties': {'a': True}}\n"
         "server.run('stdio')\n",
         encoding="utf-8",
     )
