@@ -77,9 +77,13 @@ def build(store: ContextStore, *, version: str = "", remote: bool = False) -> Se
         # What others write is not ours to announce: nobody shall wait for news from here.
         subscriptions=False,
     )
+    server.prepare = lambda: _add_the_rest(server, store)
+    return server
+
+
+def _add_the_rest(server: Server, store: ContextStore) -> None:
     add_resources(server, store)
     add_prompts(server, store)
-    return server
 
 
 def _read_tools(store: ContextStore) -> list[Tool]:

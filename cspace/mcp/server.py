@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import anyio
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.prompts import Prompt
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, GetPromptResult, InputRequiredResult
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    GetPromptResult,
+    InputRequiredResult,
+    ResourceTemplate,
+)
+from mcp_types import Prompt as ListedPrompt
 from mcp_types import Resource as ListedResource
+from pydantic import AnyUrl
 
 from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.mcp.stdio import StdioServer
@@ -18,12 +27,42 @@ from cspace.mcp.tools import explain
 
 
 class Server(StdioServer):
-    """A server whose list of resources is made when it is asked for."""
+    """A server whose list of resources is made when it is asked for.
+
+    Attributes:
+        listed: makes that list; None for the SDK's own.
+        prepare: adds resources and prompts before the first of them is asked for: most clients want
+            tools alone, at once.
+    """
 
     listed: Callable[[], Sequence[ListedResource]] | None = None
+    prepare: Callable[[], None] | None = None
+
+    def _prepare(self) -> None:
+        prepare, self.prepare = self.prepare, None
+        if prepare is not None:
+            prepare()
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """List what records have for an address."""
+        self._prepare()
+        return await super().list_resource_templates()
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[object, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """Read a resource; errors as the SDK's."""
+        self._prepare()
+        return await super().read_resource(uri, context)
+
+    async def list_prompts(self) -> list[ListedPrompt]:
+        """List the prompts."""
+        self._prepare()
+        return await super().list_prompts()
 
     async def list_resources(self) -> list[ListedResource]:
-        """List what there is now; the SDK's own list where nothing else was said."""
+        """List what there is now."""
+        self._prepare()
         if self.listed is None:
             return await super().list_resources()
         try:
@@ -43,6 +82,7 @@ class Server(StdioServer):
             MCPError: there is no such prompt, it takes other arguments, or what it shows can not be
                 read.
         """
+        self._prepare()
         known = {prompt.name: prompt for prompt in self._prompt_manager.list_prompts()}
         if name not in known:
             said = f"prompt {name!r} is none of {', '.join(known)}"

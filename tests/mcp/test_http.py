@@ -246,6 +246,14 @@ def test_nothing_that_is_printed_holds_the_token(guarded: Served) -> None:
     assert TOKEN.encode() not in guarded.process.stdout.read() + guarded.process.stderr.read()
 
 
+def test_beyond_loopback_any_name_leads_here_and_the_token_decides(
+    serve: Serve, token: Path
+) -> None:
+    served = serve("--listen", "0.0.0.0:0", "--token-file", token)
+    assert served.ask(Host="host.docker.internal", **BEARER)[0] == 200
+    assert served.ask(Host="host.docker.internal")[0] == 401
+
+
 def test_without_a_token_it_says_who_can_reach_it(serve: Serve) -> None:
     served = serve()
     assert served.ask()[0] == 200
