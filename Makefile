@@ -13,7 +13,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export SSL_CERT_FILE ?= /etc/ssl/certs/ca-certificates.crt
 endif
 
-.PHONY: help venv engine base demo check lint quick test engine-tests soak bench docs wheel clean
+.PHONY: help venv engine base mcp-tools demo check lint quick test engine-tests soak bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## List these targets
@@ -48,10 +48,14 @@ lint: .venv/ready
 quick: .venv/ready
 	$(BIN)/python -m pytest -m "$(QUICK)"
 
-engine-tests: base .venv/ready
+# What the e2e tests need from npm, once for each set of versions.
+mcp-tools:
+	@lib/bootstrap/mcp-tools.sh >/dev/null
+
+engine-tests: base mcp-tools .venv/ready
 	$(BIN)/python -m pytest -m "$(ENGINE)"
 
-soak: base .venv/ready ## Every test with its full counts (hours)
+soak: base mcp-tools .venv/ready ## Every test with its full counts (hours)
 	CSPACE_SOAK=1 $(BIN)/python -m pytest -m ""
 
 bench: base .venv/ready ## Measure what the README claims

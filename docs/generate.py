@@ -20,8 +20,10 @@ from mcp import Client
 from cspace import errors, files
 from cspace.cli import app as cli
 from cspace.context.records import Origin
+from cspace.context.skeleton import ensure_skeleton
 from cspace.context.store import ContextStore
 from cspace.mcp import context_server
+from cspace.mcp.context_resources import NEWEST
 from cspace.settings.layers import PREFIX
 from cspace.settings.load import settings_schema
 from cspace.settings.model import SetBy, Widens, iter_keys, iter_rules
@@ -92,8 +94,9 @@ def tools_page() -> Page:
     """Describe the context server as a client is shown it."""
     yield "# Tools of the context server"
     yield (
-        f"`cspace context-server` is an MCP server named `{context_server.NAME}` over stdio. A tool"
-        " answers either with markdown text or with structured content that its text repeats."
+        f"`cspace context-server` is an MCP server named `{context_server.NAME}` over stdio, and"
+        " over HTTP with `--http`. A tool answers either with markdown text or with structured"
+        " content that its text repeats."
         " Unknown arguments are refused. A * marks what is required."
     )
     outside, inside = (asyncio.run(_list_tools(Origin(instance=one))) for one in (None, "mercury"))
@@ -105,6 +108,7 @@ def tools_page() -> Page:
             _schema("Result", tool.output_schema) if tool.output_schema else ("Result: text.",)
         )
         yield _behaviour(tool, hidden=name not in inside)
+    yield from _resources_and_prompts(asyncio.run(_list_rest()))
     yield "## Instructions"
     yield "What the server tells every client:"
     yield f"```text\n{context_server.INSTRUCTIONS.rstrip()}\n```"
@@ -216,6 +220,42 @@ async def _list_tools(origin: Origin) -> dict[str, Any]:
     return {tool.name: tool for tool in listed.tools}
 
 
+async def _list_rest() -> tuple[Any, Any, Any]:
+    with tempfile.TemporaryDirectory() as root:
+        store = ContextStore(Path(root))
+        ensure_skeleton(store.root)
+        async with Client(context_server.build(store)) as client:
+            return (
+                (await client.list_resources()).resources,
+                (await client.list_resource_templates()).resource_templates,
+                (await client.list_prompts()).prompts,
+            )
+
+
+def _resources_and_prompts(listed: tuple[Any, Any, Any]) -> Page:
+    resources, templates, prompts = listed
+    yield "## Resources"
+    yield (
+        "What people wrote, and every record, as `text/markdown`. `resources/list` shows the files"
+        f" that are there and the newest {NEWEST} records."
+    )
+    rows = [(_code(one.uri), one.title) for one in resources]
+    rows += [(_code(one.uri_template), one.title) for one in templates]
+    yield _table(("address", "holds"), rows)
+    yield "## Prompts"
+    yield _table(
+        ("prompt", "meaning", "arguments, each optional"),
+        [
+            (
+                _code(one.name),
+                one.description,
+                " ".join(f"{_code(each.name)}: {each.description}" for each in one.arguments),
+            )
+            for one in prompts
+        ],
+    )
+
+
 def _schema(title: str, schema: Mapping[str, Any]) -> Iterator[str]:
     if not schema["properties"]:
         return
@@ -252,7 +292,7 @@ def _behaviour(tool: Any, *, hidden: bool) -> str:
     said += (
         ["Destroys what it is given, and asks a person first."] if hints.destructive_hint else []
     )
-    said += ["Not offered inside instances."] if hidden else []
+    said += ["Not offered inside instances and over HTTP."] if hidden else []
     return " ".join(said)
 
 

@@ -12,7 +12,10 @@ from cspace import proc
 from tests.conftest import CHECKOUT
 
 BOOTSTRAP = CHECKOUT / "lib" / "bootstrap"
-STARTED_BY_PEOPLE = (".ci/run", *(f"lib/bootstrap/{name}.sh" for name in ("engine", "base-image")))
+STARTED_BY_PEOPLE = (
+    ".ci/run",
+    *(f"lib/bootstrap/{name}.sh" for name in ("engine", "base-image", "mcp-tools")),
+)
 
 
 @pytest.mark.parametrize("script", STARTED_BY_PEOPLE)

@@ -1,18 +1,42 @@
-"""`cspace context-server`: the context of one project for models, over stdio."""
+"""`cspace context-server`: the context of one project for models, over stdio or HTTP."""
 
 from __future__ import annotations
 
 import gc
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cspace.cli import render
+from cspace.cli.options import AsJson
 from cspace.deps import Deps
+from cspace.errors import UsageError
+
+if TYPE_CHECKING:
+    from cspace.context.store import ContextStore
+
+Http = Annotated[
+    bool, typer.Option("--http", help="Serve over HTTP, for agents that do not share these files.")
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="With --http: where; a free port of 127.0.0.1 by default.",
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="With --http: the bearer token that every request has to carry, in a private file.",
+    ),
+]
 
 
-def context_server(
+def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given by name
     context: typer.Context,
     root: Annotated[
         Path | None,
@@ -20,20 +44,64 @@ def context_server(
             help="The project's directory; $CLAUDE_PROJECT_DIR or the current one by default."
         ),
     ] = None,
+    author: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Who signs records; the instance or the user by default."
+        ),
+    ] = None,
+    http: Http = False,  # noqa: FBT002  typer reads the default
+    listen: Listen = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,  # noqa: FBT002  see above
 ) -> None:
     """Serve the project's context to a model.
 
-    Over stdin and stdout, until stdin ends.
+    Over stdin and stdout, until stdin ends; with --http over HTTP, until it is stopped. With --http
+    stdout says the address. Without a token only this machine can reach it.
 
-    Example: cspace context-server --root .
+    Examples: cspace context-server --root . · cspace context-server --http --token-file token
     """
     deps: Deps = context.obj
-    store = deps.open_context(root)
-    # mcp costs half a second, which no other command should pay.
-    from cspace.mcp import context_server as server  # noqa: PLC0415
-
+    store = _signed(deps.open_context(root), author)
     gc.enable()  # off for short commands
-    server.build(store, version=_version()).run("stdio")
+    if http:
+        _serve_http(store, listen, token_file, as_json=as_json)
+    elif listen or token_file or as_json:
+        raise UsageError("--listen, --token-file and --json need --http", hint="add --http")
+    else:
+        # mcp costs half a second, which no other command should pay.
+        from cspace.mcp import context_server as server  # noqa: PLC0415
+
+        server.build(store, version=_version()).run("stdio")
+
+
+def _signed(store: ContextStore, author: str | None) -> ContextStore:
+    from cspace.context.signing import signed_by  # noqa: PLC0415  loads YAML
+
+    return signed_by(store, author) if author else store
+
+
+def _serve_http(
+    store: ContextStore, listen: str | None, token_file: Path | None, *, as_json: bool
+) -> None:
+    from cspace.context.signing import for_callers_elsewhere  # noqa: PLC0415  see above
+    from cspace.mcp import context_server, http  # noqa: PLC0415  see above
+
+    address = http.parse_address(listen or http.DEFAULT_ADDRESS)
+    token = http.load_token(token_file) if token_file else None
+    http.check_exposure(address, token)
+    listening, taken = http.open_socket(address)
+    store = for_callers_elsewhere(store)
+    server = context_server.build(store, version=_version(), remote=True)
+    application = http.application(server, taken, token)
+    if token is None:
+        render.note("note: no token: every program on this machine can read and write the context")
+    if as_json:
+        render.show_json(url=taken.url)
+    else:
+        render.show_lines([taken.url])
+    http.serve(application, listening)
 
 
 def _version() -> str:

@@ -51,7 +51,7 @@ def parse_info(kind: Kind, slug: str, path: str, document: bytes) -> Info:
     body = document[header.body :].decode("utf-8", "replace")
     info = _info(kind, slug, path, header, title or _title(kind, header, body, slug))
     span = LAYOUTS[kind].locate(body).get(UPDATES)
-    headings = _UPDATE.finditer(body[slice(*span)]) if span else ()
+    headings = UPDATE_HEADING.finditer(body[slice(*span)]) if span else ()
     return _updated(info, [time for found in headings if (time := parse_time(found[1]))])
 
 

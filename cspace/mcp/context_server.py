@@ -1,4 +1,4 @@
-"""The MCP server `cspace-context`: the tools of the context over one store."""
+"""The MCP server `cspace-context`: tools, resources and prompts over one store."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from cspace.context import digest, listing, search
 from cspace.context.listing import Period, Wanted
 from cspace.context.records import Category, Decision, Discovery, Finding, Kind, Status
 from cspace.context.store import ContextStore
+from cspace.mcp.context_prompts import add_prompts
+from cspace.mcp.context_resources import add_resources
 from cspace.mcp.context_results import (
     AppendedFacts,
     EntriesFacts,
@@ -23,7 +25,7 @@ from cspace.mcp.context_results import (
     entries_facts,
     findings_facts,
 )
-from cspace.mcp.stdio import StdioServer
+from cspace.mcp.server import Server
 from cspace.mcp.tools import ADD, ASK_A_PERSON, DESTROY, READ, facts, strict_tool
 
 NAME = "cspace-context"
@@ -58,14 +60,30 @@ Day = datetime.date | None
 Limit = Annotated[int, Field(ge=1, le=listing.MAX_LIMIT)]
 
 
-def build(store: ContextStore, *, version: str = "") -> StdioServer:
-    """Return the server over a store; inside an instance nothing can be removed."""
+def build(store: ContextStore, *, version: str = "", remote: bool = False) -> Server:
+    """Return the server over a store.
+
+    Only who works on the host can remove a record: not an instance, and not a remote caller.
+    """
     tools = [*_read_tools(store), *_list_tools(store), *_write_tools(store)]
-    if store.origin.instance is None:
+    if store.origin.instance is None and not remote:
         tools.append(_remove_tool(store))
-    return StdioServer(
-        NAME, instructions=INSTRUCTIONS, version=version, tools=tools, log_level="WARNING"
+    server = Server(
+        NAME,
+        instructions=INSTRUCTIONS,
+        version=version,
+        tools=tools,
+        log_level="WARNING",
+        # What others write is not ours to announce: nobody shall wait for news from here.
+        subscriptions=False,
     )
+    server.prepare = lambda: _add_the_rest(server, store)
+    return server
+
+
+def _add_the_rest(server: Server, store: ContextStore) -> None:
+    add_resources(server, store)
+    add_prompts(server, store)
 
 
 def _read_tools(store: ContextStore) -> list[Tool]:
@@ -80,7 +98,8 @@ def _read_tools(store: ContextStore) -> list[Tool]:
         return digest.read_context(store, tuple(sections or ()), period=period, limit=limit).text
 
     def read_finding(slug: str) -> str:
-        """Read one finding whole, with all its updates. The slug is as list_findings shows it."""
+        """Read one finding whole, with all its updates. The slug is as list_findings shows it.
+        Where a client cuts a long one, the file is at the path that list_findings shows."""
         return store.read_entry(Kind.FINDING, slug).text
 
     def read_entry(kind: KindName, slug: str) -> str:

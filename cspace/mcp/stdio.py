@@ -1,12 +1,17 @@
 """Serving over stdin and stdout, to the last answer.
 
 The SDK cancels what is still running when stdin ends. A write that was done would then never be
-acknowledged, so the end of stdin waits here for the answers that are owed.
+acknowledged, so the end of stdin waits here for the answers that are owed. It also passes over a
+line that is no message; who sent it would wait for ever, so it is answered here.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import io
+import os
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +20,8 @@ from mcp.server import MCPServer
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+
+from cspace.mcp.refusal import refuse_line
 
 if TYPE_CHECKING:  # private to the SDK, and needed for nothing but the checker
     from mcp.shared._stream_protocols import ReadStream, WriteStream
@@ -30,12 +37,33 @@ class StdioServer(MCPServer[object]):
         """Serve until stdin ends and nothing is owed any more."""
         server = self._lowlevel_server
         owed = _Owed()
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(
-                _Incoming(incoming, owed),
-                _Outgoing(outgoing, owed),
-                server.create_initialization_options(),
-            )
+        with _stdin() as lines:
+            async with stdio_server(anyio.wrap_file(lines)) as (incoming, outgoing):
+                answers = _Outgoing(outgoing, owed)
+                await server.run(
+                    _Incoming(incoming, owed, answers),
+                    answers,
+                    server.create_initialization_options(),
+                )
+
+
+@contextlib.contextmanager
+def _stdin() -> Iterator[io.TextIOWrapper]:
+    """Take stdin over, so that no tool and no child reads from it.
+
+    Unlike the SDK's own reader it keeps bytes that are not UTF-8 recognisable: replaced ones would
+    go into a record as if the author had meant them.
+    """
+    # Never closed: a worker thread may still block on it when serving ends.
+    private = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    try:
+        binary = os.fdopen(private, "rb", closefd=False)
+        yield io.TextIOWrapper(binary, "utf-8", errors="surrogateescape", newline="\n")
+    finally:
+        os.dup2(private, 0)
 
 
 class _Owed:
@@ -93,10 +121,13 @@ class _Wrapped:
 
 
 class _Incoming(_Wrapped):
-    def __init__(self, stream: ReadStream[SessionMessage | Exception], owed: _Owed) -> None:
+    def __init__(
+        self, stream: ReadStream[SessionMessage | Exception], owed: _Owed, answers: _Outgoing
+    ) -> None:
         super().__init__(stream)
         self._read = stream
         self._owed = owed
+        self._answers = answers
 
     async def receive(self) -> SessionMessage | Exception:
         try:
@@ -105,6 +136,9 @@ class _Incoming(_Wrapped):
             await self._owed.paid()
             raise
         self._owed.note(message)
+        refusal = refuse_line(message) if isinstance(message, Exception) else None
+        if refusal is not None:
+            await self._answers.send(SessionMessage(refusal))
         return message
 
     def __aiter__(self) -> Self:

@@ -35,10 +35,15 @@ NEED_THE_ENGINE = frozenset(
 )
 NEED_A_TERMINAL = frozenset({"attach", "shell"})
 RUN = frozenset(
-    {"cspace", "git", "mkdir", "chmod", "cat", "cd", "export", "printf", "unset", "test"}
+    {
+        *("cspace", "git", "mkdir", "chmod", "cat", "cd", "export", "printf", "unset", "test"),
+        *("head", "base64", "touch"),
+    }
 )
 # They change the machine, or are what runs this test; whether make has the target is checked.
-SHOWN_ONLY = frozenset({"sudo", "make", "pipx", "devcontainer", "docker"})
+SHOWN_ONLY = frozenset({"sudo", "make", "pipx", "devcontainer", "docker", "claude", "ssh"})
+# They run until somebody stops them.
+WITHOUT_AN_END = frozenset({"--follow", "--http"})
 
 
 def _is_run(line: str) -> bool:
@@ -46,7 +51,8 @@ def _is_run(line: str) -> bool:
     if any(words[0] in SHOWN_ONLY for words in commands):
         return False
     ours = [words for words in commands if words[0] == "cspace"]
-    return not any(words[1] in NEED_A_TERMINAL or "--follow" in words for words in ours)
+    endless = any(WITHOUT_AN_END.intersection(words) for words in ours)
+    return not endless and not any(words[1] in NEED_A_TERMINAL for words in ours)
 
 
 def _script(page: Path) -> str:

@@ -33,7 +33,13 @@ def test_the_exit_codes_are_those_of_the_error_tree() -> None:
 
 def test_a_tool_that_instances_lack_says_so() -> None:
     section = generate.render("tools.md").partition("## remove_entry")[2].partition("\n## ")[0]
-    assert "Not offered inside instances." in section
+    assert "Not offered inside instances and over HTTP." in section
+
+
+def test_resources_and_prompts_are_described() -> None:
+    page = generate.render("tools.md")
+    for row in ("`context://direction`", "`context://finding/{slug}`", "`brief`", "`wrap-up`"):
+        assert f"\n| {row} | " in page
 
 
 def test_a_setting_that_is_not_a_projects_says_so() -> None:

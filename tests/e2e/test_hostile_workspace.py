@@ -40,6 +40,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("context", "commit"),
     ("context", "merge-driver", "README.md", "README.md", "README.md"),
     ("context", "configure", "--undo"),
+    ("context", "playbook", "coordinator"),
     ("findings", "list"),
     ("findings", "show", "f"),
     ("findings", "append", "f", "note"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 from cspace.context.records import Origin
@@ -19,7 +20,10 @@ from cspace.context.store import ContextStore
 from cspace.mcp import context_server
 from tests.conftest import CHECKOUT, Clock
 
+Environment = dict[str, str]
+TIMEOUT = 60.0
 Call = Callable[..., CallToolResult]
+Ask = Callable[[Callable[[Client], Awaitable[Any]]], Any]
 
 
 @pytest.fixture
@@ -46,6 +50,23 @@ def call(request: pytest.FixtureRequest, server: MCPServer[Any]) -> Call:
         return anyio.run(conversation)
 
     return ask
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def ask(request: pytest.FixtureRequest, server: MCPServer[Any]) -> Ask:
+    """Return a function that holds a conversation in either era; a refusal is its answer."""
+
+    def conversation(talk: Callable[[Client], Awaitable[Any]]) -> Any:
+        async def connected() -> Any:
+            async with Client(server, mode=request.param) as client:
+                try:
+                    return await talk(client)
+                except MCPError as error:
+                    return error.error
+
+        return anyio.run(connected)
+
+    return conversation
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-Environment = dict[str, str]
+from tests.mcp.conftest import TIMEOUT, Environment
+
 Answer = TypeVar("Answer")
-TIMEOUT = 60.0
 
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
@@ -32,6 +32,7 @@ LOG = (
     b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"log_discovery",'
     b'"arguments":{"title":"t","finding":"f","impact":"i"}}}\n'
 )
+LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
 
 
 def run(
@@ -112,13 +113,91 @@ def test_both_eras_are_answered_at_once_and_the_end_of_stdin_ends_it(
     assert "log_decision" in str(answers(done)[1]["instructions"])
 
 
-def test_a_bad_line_does_not_kill_it(
-    command: list[str], environment: Environment, root: Path
+# A line, and the code and id of its answer: -32700 is no JSON, -32600 no message of the protocol.
+BAD_LINES = {
+    "text": (b"not json\n", -32700, None),
+    "cut short": (b'{"jsonrpc":"2.0","id":7,"method":"pi\n', -32700, None),
+    "latin-1": (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\xe9"}}\n', -32700, 7),
+    "half a character": (
+        b'{"jsonrpc":"2.0","id":"x","method":"ping","params":{"a":"\\ud800"}}\n',
+        -32700,
+        "x",
+    ),
+    "deep": (b"[" * 100_000 + b"\n", -32700, None),
+    "50 MB": (b"x" * 50_000_000 + b"\n", -32700, None),
+    "batch": (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]\n', -32600, None),
+    "empty batch": (b"[]\n", -32600, None),
+    "other version": (b'{"jsonrpc":"1.0","id":7,"method":"ping"}\n', -32600, 7),
+    "no version": (b'{"id":7,"method":"ping"}\n', -32600, 7),
+    "number": (b"12\n", -32600, None),
+    "object": (b"{}\n", -32600, None),
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_a_bad_line_is_answered_and_does_not_end_the_server(
+    command: list[str], environment: Environment, root: Path, line: str
 ) -> None:
-    stdin = INITIALIZE + b"not json\n\xff\xfe\n[]\n{}\n" + LOG
-    done = run([*command, "--root", str(root)], environment, cwd=root, stdin=stdin)
+    sent, code, request = BAD_LINES[line]
+    done = run(
+        [*command, "--root", str(root)], environment, cwd=root, stdin=INITIALIZE + sent + LOG
+    )
+    said = [json.loads(one) for one in done.stdout.splitlines()]
+    (refusal,) = (one for one in said if "error" in one)
+    assert (refusal["error"]["code"], refusal["id"]) == (code, request)
     assert done.returncode == 0
     assert "structuredContent" in answers(done)[2]
+
+
+@pytest.mark.parametrize("line", [b"\n", b"\r\n", b"  \n"])
+def test_an_empty_line_is_passed_over(
+    command: list[str], environment: Environment, root: Path, line: bytes
+) -> None:
+    done = run(
+        [*command, "--root", str(root)], environment, cwd=root, stdin=INITIALIZE + line + LOG
+    )
+    assert [json.loads(one)["id"] for one in done.stdout.splitlines()] == [1, 2]
+
+
+def test_a_request_of_50_mb_is_refused_by_its_id(
+    command: list[str], environment: Environment, root: Path
+) -> None:
+    stdin = INITIALIZE + LOG.replace(b'"f"', b'"%b"' % (b"f" * 50_000_000))
+    done = run([*command, "--root", str(root)], environment, cwd=root, stdin=stdin)
+    assert "more than 8388608" in str(answers(done)[2]["content"])
+    assert list(root.rglob("discoveries/*.md")) == []
+
+
+@pytest.mark.parametrize("first", [INITIALIZE, DISCOVER])
+def test_the_list_of_tools_is_small_on_the_wire(
+    command: list[str], environment: Environment, root: Path, first: bytes
+) -> None:
+    ask = LIST if first is INITIALIZE else DISCOVER.replace(b"server/discover", b"tools/list")
+    stdin = first + ask.replace(b'"id":1', b'"id":3')
+    done = run([*command, "--root", str(root)], environment, cwd=root, stdin=stdin)
+    (line,) = (one for one in done.stdout.splitlines() if b'"tools":[' in one)
+    assert len(line) < 10_000
+    assert len(json.loads(line)["result"]["tools"]) == 11
+
+
+def test_a_root_that_vanishes_while_it_runs_is_an_error_and_no_new_brain(
+    command: list[str], environment: Environment, root: Path
+) -> None:
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("read_context", {}),
+        ("list_entries", {}),
+        ("search_context", {"query": "x"}),
+        ("log_discovery", {"title": "t", "finding": "f", "impact": "i"}),
+        ("append_to_finding", {"slug": "x", "note": "n"}),
+    ]
+
+    async def conversation(client: Client) -> list[str]:
+        root.rmdir()
+        return [str((await client.call_tool(name, given)).content) for name, given in calls]
+
+    said = converse([*command, "--root", str(root)], environment, "legacy", conversation)
+    assert [one for one in said if "is not a directory" not in one] == []
+    assert not root.exists()
 
 
 def test_a_request_followed_by_the_end_of_stdin_is_answered(
