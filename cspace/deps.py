@@ -76,6 +76,12 @@ class Deps:
         place = root or (Path(named) if named else self.directory)
         return open_context(self.directory / place, self.environ, self.report)
 
+    def record_context(self) -> None:
+        """Record the project's context in its history, and name what was lost."""
+        from cspace.lifecycle.recorded_context import Recorder  # noqa: PLC0415  few commands do
+
+        Recorder(self.project, self.user, self.report).record()
+
     def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""
         from cspace.settings.load import survey_settings  # noqa: PLC0415  90 ms of pydantic

@@ -7,17 +7,12 @@ import itertools
 import re
 from collections.abc import Mapping
 
+from cspace.context.blocks import HEADING
 from cspace.context.records import LAYOUTS, UPDATES, Entry, Info, Kind, Update
 from cspace.docstore import frontmatter
 from cspace.docstore.frontmatter import FrontMatter, Value
 from cspace.docstore.sections import unframed
 
-# The dashes are em dashes; a hand that typed another dash is understood.
-_UPDATE = re.compile(
-    r"^### (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?) (?:—|–|-{1,2}) @(.*) (?:—|–|-{1,2}) status: (\S+)"
-    r"[ \t]*\r?(?:\n|\Z)",
-    re.MULTILINE,
-)
 _DATED = re.compile(r"\d{4}-\d\d-\d\d(?=-|\Z)")
 _HEADING = re.compile(r"^# +(.+?)[ \t]*\r?$", re.MULTILINE)
 
@@ -89,7 +84,7 @@ def dump_update(update: Update) -> str:
 
 def parse_updates(section: str) -> tuple[Update, ...]:
     """Read a finding's history; a block whose time is no time is not one."""
-    found = list(_UPDATE.finditer(section))
+    found = list(HEADING.finditer(section))
     updates = []
     for heading, following in itertools.zip_longest(found, found[1:]):
         start, end = heading.end(), len(section)

@@ -17,13 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
-from cspace.errors import CspaceError, NotFound, UsageError
+from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.files import Owner
 
 SUFFIX = ".md"
 LOCK_SECONDS = 10.0
 # How many names an error compares to suggest one: comparing is slow.
 NEAREST_OF = 500
+
+
+def _nothing(_content: bytes) -> None:
+    """Do nothing when a document is written."""
 
 
 class UnreadableDocument(CspaceError):
@@ -94,8 +98,16 @@ class Folder:
             free = itertools.dropwhile(os.path.lexists, paths)
             return files.publish_first_free(free, content, owner=self.owner).stem
 
-    def edit(self, stem: str, change: Callable[[bytes], bytes]) -> None:
+    def edit(
+        self,
+        stem: str,
+        change: Callable[[bytes], bytes],
+        done: Callable[[bytes], None] = _nothing,
+    ) -> None:
         """Replace a document by what change makes of it, serialised with every other edit.
+
+        Args:
+            done: is given what was written, while nobody else can edit it.
 
         Raises:
             NotFound: there is no such document, or it was removed while we waited.
@@ -111,12 +123,51 @@ class Folder:
                 mode=stat.S_IMODE(status.st_mode),
                 owner=Owner(status.st_uid, status.st_gid),
             )
+            done(after)
 
-    def remove(self, stem: str) -> None:
-        """Remove a document, serialised with edits, so that none of them brings it back."""
+    def put(
+        self, stem: str, content: bytes, expected: bytes | None, done: Callable[[bytes], None]
+    ) -> None:
+        """Store a document as it is, when what stands there is still what is expected.
+
+        Args:
+            expected: None where there is to be nothing.
+            done: as for `edit`.
+
+        Raises:
+            Conflict: something else stands there.
+            UnreadableDocument: it can not be read, so nobody knows.
+        """
+
+        def change(present: bytes) -> bytes:
+            if present != expected:
+                raise Conflict(f"{self.path_of(stem)} was changed meanwhile", hint="try again")
+            return content
+
+        if expected is not None:
+            self.edit(stem, change, done)
+            return
+        self._check_size(content)
+        with self._opened(create=True) as directory:
+            self._sweep(directory)
+            try:
+                files.publish(directory / f"{stem}{SUFFIX}", content, owner=self.owner)
+            except FileExistsError:
+                raise Conflict(
+                    f"{self.path_of(stem)} was created meanwhile", hint="try again"
+                ) from None
+            done(content)
+
+    def remove(self, stem: str, done: Callable[[bytes], None] = _nothing) -> None:
+        """Remove a document, serialised with edits, so that none of them brings it back.
+
+        Args:
+            done: is called when it is gone, while nobody else can edit it.
+        """
         with self._locked(stem) as directory:
             (directory / f"{stem}{SUFFIX}").unlink()
             files.sync_directory(directory)
+            done(b"")
 
     @contextlib.contextmanager
     def _locked(self, stem: str) -> Iterator[Path]:
