@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cspace.engine.model import Engine
     from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
+    from cspace.lifecycle.recorded_context import Recorder
     from cspace.settings.load import Loaded
 
 
@@ -76,11 +77,16 @@ class Deps:
         place = root or (Path(named) if named else self.directory)
         return open_context(self.directory / place, self.environ, self.report)
 
-    def record_context(self) -> None:
-        """Record the project's context in its history, and name what was lost."""
+    @property
+    def recorder(self) -> Recorder:
+        """What records the project's context in its history."""
         from cspace.lifecycle.recorded_context import Recorder  # noqa: PLC0415  few commands do
 
-        Recorder(self.project, self.user, self.report).record()
+        return Recorder(self.project, self.user, self.report)
+
+    def record_context(self) -> None:
+        """Record the project's context, and name what was lost."""
+        self.recorder.record()
 
     def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""

@@ -14,6 +14,7 @@ from cspace.cli import (
     archive,
     config,
     context,
+    context_history,
     context_server,
     doctor,
     findings,
@@ -47,6 +48,7 @@ inside.register(app)
 doctor.register(app)
 app.add_typer(archive.app, name="archive")
 app.add_typer(config.app, name="config")
+context_history.register(context.app)
 app.add_typer(context.app, name="context")
 app.add_typer(findings.app, name="findings")
 app.command()(prune.prune)

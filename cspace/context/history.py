@@ -124,23 +124,26 @@ def versions(changes: Iterable[Change]) -> tuple[Version, ...]:
     """Return the versions of one entry since it was last removed on purpose, the newest last.
 
     A known content that was merely found again, as after a checkout, is no new version: then it
-    went back. Empty when the entry was removed.
+    went back. Only the host puts an entry back on purpose, and then takes back what came after.
+    Empty when the entry was removed.
 
     Args:
         changes: of one entry, the oldest first.
     """
-    living: dict[str, datetime] = {}
+    living: list[Version] = []
     seen: set[str] = set()
     for change in changes:
+        version = Version(change.time, change.revision)
         if change.action is Action.REMOVED:
             living.clear()
-        elif change.action is Action.WRITTEN or (
-            change.action is Action.FOUND and change.revision not in seen
-        ):
-            living.pop(change.revision, None)
-            living[change.revision] = change.time
+        elif change.revision and change.revision not in seen:
+            living.append(version)
+        elif change.action is Action.WRITTEN and change.instance is None:
+            known = [place for place, one in enumerate(living) if one.revision == change.revision]
+            del living[known[0] if known else len(living) :]
+            living.append(version)
         seen.add(change.revision)
-    return tuple(Version(time, revision) for revision, time in living.items())
+    return tuple(living)
 
 
 def revision_at(changes: Iterable[Change], time: datetime) -> str | None:

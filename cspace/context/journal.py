@@ -24,7 +24,7 @@ from cspace import beneath, files
 from cspace.context.history import MALFORMED, Action
 from cspace.context.records import Kind
 from cspace.docstore import slugs
-from cspace.errors import CspaceError, expected
+from cspace.errors import CspaceError, UsageError, expected
 from cspace.files import Owner
 
 NAME, LOCK = "context-journal.jsonl", "context-journal.lock"
@@ -89,6 +89,12 @@ class FileJournal:
             os.close(descriptor)
 
     def _note(self, descriptor: int, event: Event) -> None:
+        with contextlib.suppress(UsageError):
+            # A name that a hand gave, no tool writes to: it is recorded as it is found.
+            slugs.check_slug(event.slug)
+            self._write(descriptor, event)
+
+    def _write(self, descriptor: int, event: Event) -> None:
         try:
             with self._locked():
                 if self._is_current(descriptor):
@@ -139,18 +145,24 @@ class FileJournal:
         """
         place = self.directory / NAME
         try:
-            if not place.lstat().st_size:
+            if not _regular_size(place):
                 return
             with contextlib.nullcontext() if alone else self._locked():
-                if not stat.S_ISREG(place.lstat().st_mode):
-                    raise CspaceError(
-                        f"{place} is not a regular file, so no record is read from it",
-                        hint=f"look at it and move it away: ls -ld {place}",
-                    )
-                place.rename(aside / name)
+                if _regular_size(place):
+                    place.rename(aside / name)
         except FileNotFoundError:
             return
         files.sync_directory(aside)
+
+
+def _regular_size(place: Path) -> int:
+    found = place.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise CspaceError(
+            f"{place} is not a regular file, so no record is read from it",
+            hint=f"look at it and move it away: ls -ld {place}",
+        )
+    return found.st_size
 
 
 @dataclass(slots=True)

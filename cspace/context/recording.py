@@ -81,6 +81,7 @@ def exclusive(place: Place) -> Iterator[None]:
     files.ensure_directory(directory, mode=0o700)
     lock = directory / LOCK
     with files.lock(lock, timeout=LOCK_SECONDS, holder="cspace", name="the history"):
+        files.sweep(directory)
         yield
 
 
@@ -133,6 +134,45 @@ def _record(
         new_tip = snapshots.find_tip(root) if changes else tip
         present.save_known(path, present.Known(new_tip or "", seen))
     return Outcome(len(changes), losses, said.unread)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What the history would be after a recording.
+
+    Attributes:
+        contents: by revision, what the repository may not have yet.
+    """
+
+    changes: tuple[Change, ...]
+    contents: Mapping[str, bytes]
+
+
+def preview(
+    root: Path, place: Place, journals: tuple[Taken, ...], clock: Callable[[], datetime]
+) -> Preview:
+    """Return what `record` would make of journals where they lie; changes nothing.
+
+    Raises:
+        CspaceError, OSError: as for `record`.
+    """
+    contents: dict[str, bytes] = {}
+
+    def add(content: bytes) -> str:
+        revision = blob_id(content, place.algorithm)
+        contents[revision] = content
+        return revision
+
+    tip = snapshots.find_tip(root)
+    known = present.load_known(directory_of(place) / KNOWN)
+    before = _state(root, tip, known)
+    seen = present.observe(root, known, before, add)
+    now = clock()
+    state = {entry: revision for entry, (_, revision) in seen.items()}
+    said = _read_journals(journals, state, add, now)
+    compared = _compare(before, state, said.changes, now)
+    recorded = snapshots.load_changes(root, tip)
+    return Preview((*recorded, *said.changes, *compared), contents)
 
 
 def find_losses(root: Path, place: Place) -> tuple[Loss, ...]:

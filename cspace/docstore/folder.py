@@ -153,9 +153,7 @@ class Folder:
             try:
                 files.publish(directory / f"{stem}{SUFFIX}", content, owner=self.owner)
             except FileExistsError:
-                raise Conflict(
-                    f"{self.path_of(stem)} was created meanwhile", hint="try again"
-                ) from None
+                raise Conflict(f"{self.path_of(stem)} exists already", hint="try again") from None
             done(content)
 
     def remove(self, stem: str, done: Callable[[bytes], None] = _nothing) -> None:

@@ -7,11 +7,13 @@ import shlex
 from pathlib import Path
 
 from cspace.context.listing import list_entries
+from cspace.context.recording import find_losses
 from cspace.context.records import HUMAN, ROOT
 from cspace.context.store import ContextStore
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
-from cspace.errors import CspaceError
+from cspace.errors import CspaceError, expected
+from cspace.git_import import find_place
 from cspace.instance.observe import read_record, state_names
 from cspace.paths import SHARED, instance_paths
 from cspace.quarantine.scan import Kind, iter_foreign
@@ -108,6 +110,20 @@ def check_context(patient: Patient) -> tuple[Diagnosis, ...]:
     )
 
 
+def check_history(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Compare the context with what was last recorded of it."""
+    root = patient.project.root
+    try:
+        losses = find_losses(root, find_place(root))
+    except (CspaceError, OSError) as error:
+        problem = f"the context's history can not be read: {expected(error)}"
+        return (Diagnosis("history", problem, "git fsck"),)
+    return tuple(
+        Diagnosis("history", f"{loss.entry!r} {loss.fate}", f"cspace context restore {loss.entry}")
+        for loss in losses
+    )
+
+
 def _look(path: Path) -> str:
     return f"look at it and move it away: ls -ld {shlex.quote(str(path))}"
 
@@ -120,6 +136,7 @@ CHECKS: tuple[Check, ...] = (
     check_shared,
     check_quarantine,
     check_context,
+    check_history,
 )
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from cspace.context import recording
-from cspace.context.journal import FileJournal
-from cspace.context.recording import Fate, Loss, Outcome, Taken
+from cspace.context.journal import NAME, FileJournal
+from cspace.context.recording import Fate, Loss, Outcome, Preview, Taken
 from cspace.errors import CspaceError, expected
 from cspace.events import Event, Report, State
 from cspace.git_import import Place, find_place
@@ -64,6 +65,15 @@ class Recorder:
                 f"the records of {name} can not be taken from its journal: {known}",
                 hint=known.hint or "repair the cause, then call this again",
             ) from error
+
+    def preview(self, place: Place) -> Preview:
+        """Return what the history would be after a recording, which changes nothing."""
+        found = [*_list_journals(recording.directory_of(place), recording.directory_of(place))]
+        journals = [Taken(path, None) for path in found]
+        for name in state_names(self.user, self.project.id):
+            paths = instance_paths(self.user, self.project.id, name)
+            journals += (Taken(one, name) for one in _list_journals(paths.journal, paths.state))
+        return recording.preview(self.project.root, place, tuple(journals), self.now)
 
     def _record(self, leaving: str | None) -> Outcome:
         root = self.project.root
@@ -121,6 +131,15 @@ def describe_losses(losses: Sequence[Loss]) -> str:
 
 def _new_name() -> str:
     return f"{_TAKEN}{os.urandom(8).hex()}.jsonl"
+
+
+def _list_journals(directory: Path, aside: Path) -> list[Path]:
+    """List the files that hold a journal's lines; what is no regular file holds none."""
+    written = directory / NAME
+    with contextlib.suppress(OSError):
+        if stat.S_ISREG(written.lstat().st_mode):
+            return [*_list_taken(aside), written]
+    return _list_taken(aside)
 
 
 def _list_taken(directory: Path) -> list[Path]:
