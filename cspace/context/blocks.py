@@ -60,16 +60,17 @@ def lacks(present: History, recorded: Iterable[History]) -> tuple[Block, ...]:
 
     One whose note was edited since is there: it stands under the same heading.
     """
-    have = Counter(block.heading for block in present.blocks)
-    texts = set(present.blocks)
-    missing: dict[Block, None] = {}
+    have = Counter(present.blocks)
+    headings = Counter(block.heading for block in present.blocks)
+    missing: list[Block] = []
     for version in recorded:
-        wanted = Counter(block.heading for block in version.blocks)
+        wanted = Counter(version.blocks)
+        under = Counter(block.heading for block in version.blocks)
         for block in version.blocks:
-            if block not in texts and wanted[block.heading] > have[block.heading]:
-                have[block.heading] += 1
-                texts.add(block)
-                missing[block] = None
+            if wanted[block] > have[block] and under[block.heading] > headings[block.heading]:
+                have[block] += 1
+                headings[block.heading] += 1
+                missing.append(block)
     return tuple(sorted(missing, key=lambda block: block.time))
 
 
