@@ -33,10 +33,12 @@ class Known:
 
     Attributes:
         tip: the recording whose state this is; empty for none.
+        directories: the inode of each directory of records, 0 for one that was gone.
     """
 
     tip: str = ""
     entries: Mapping[str, tuple[Stamp, str]] = field(default_factory=dict)
+    directories: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def state(self) -> dict[str, str]:
@@ -70,6 +72,18 @@ def observe(
             stamp = (0, 0, 0, 0)
         if revision:
             found[entry] = (stamp, revision)
+    return found
+
+
+def find_directories(root: Path) -> dict[str, int]:
+    """Return the inode of each directory of records that there is."""
+    found = {}
+    for kind in Kind:
+        with (
+            contextlib.suppress(OSError),
+            beneath.pinned(root, ROOT / kind.plural) as directory,
+        ):
+            found[kind.plural] = directory.stat().st_ino
     return found
 
 
@@ -119,7 +133,7 @@ def load_known(path: Path) -> Known:
     try:
         data = json.loads(path.read_bytes())
         rows = ((entry, (tuple(stamp), revision)) for entry, stamp, revision in data["entries"])
-        return Known(str(data["tip"]), dict(rows))
+        return Known(str(data["tip"]), dict(rows), dict(data["directories"]))
     except (*MALFORMED, OSError):
         return Known()
 
@@ -127,4 +141,5 @@ def load_known(path: Path) -> Known:
 def save_known(path: Path, known: Known) -> None:
     """Save what was seen, for the next time."""
     rows = [(entry, stamp, revision) for entry, (stamp, revision) in known.entries.items()]
-    files.write_atomic(path, json.dumps({"tip": known.tip, "entries": rows}), mode=0o600)
+    said = {"tip": known.tip, "entries": rows, "directories": dict(known.directories)}
+    files.write_atomic(path, json.dumps(said), mode=0o600)

@@ -53,11 +53,13 @@ class Outcome:
     Attributes:
         changes: how many things were added to the history.
         unread: lines of journals that were no records.
+        renewed: directories that are gone, or others than the last time.
     """
 
     changes: int = 0
     losses: tuple[Loss, ...] = ()
     unread: int = 0
+    renewed: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -130,10 +132,13 @@ def _record(
         changes = (*said.changes, *compared)
         if changes:
             snapshots.record(stream, tip, before, snapshots.Recording(changes, state), now)
-    if changes or seen != known.entries:
+    found = present.find_directories(root)
+    places = {name: found.get(name, 0) for name in known.directories.keys() | found.keys()}
+    if changes or seen != known.entries or places != known.directories:
         new_tip = snapshots.find_tip(root) if changes else tip
-        present.save_known(path, present.Known(new_tip or "", seen))
-    return Outcome(len(changes), losses, said.unread)
+        present.save_known(path, present.Known(new_tip or "", seen, places))
+    renewed = tuple(name for name, one in sorted(known.directories.items()) if places[name] != one)
+    return Outcome(len(changes), losses, said.unread, renewed)
 
 
 @dataclass(frozen=True, slots=True)

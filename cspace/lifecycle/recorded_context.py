@@ -84,6 +84,12 @@ class Recorder:
             for one in taken:
                 one.path.unlink(missing_ok=True)
         self._say_losses(outcome.losses)
+        names = state_names(self.user, self.project.id)
+        if outcome.renewed and names:
+            self._say(
+                f"{', '.join(outcome.renewed)}: removed, or made anew, which no instance that runs"
+                f" can see; for each: cspace stop {names[0]} && cspace start {names[0]}"
+            )
         if outcome.unread:
             self._say(f"lines of journals that are no records: {outcome.unread}")
         return outcome

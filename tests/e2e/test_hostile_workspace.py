@@ -28,6 +28,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("config", "show"),
     ("config", "schema"),
     ("context", "list"),
+    ("context", "history"),
+    ("context", "restore"),
     ("findings", "list"),
     ("trust",),
     ("doctor",),

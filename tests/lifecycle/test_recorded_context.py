@@ -138,6 +138,17 @@ def test_an_edit_of_the_same_size_and_time_is_recorded(brain: Brain) -> None:
     assert b"Penny" in shown(brain.root, f".cspace/context/decisions/{slug}.md")
 
 
+def test_a_removed_directory_hazard_is_said_once_where_there_are_instances(brain: Brain) -> None:
+    brain.find("Bug")
+    brain.record()
+    git.git(brain.root, "clean", "-fdxq")
+    _, said = brain.record()
+    assert said.startswith("findings: removed")
+    assert said.endswith("cspace stop mercury && cspace start mercury")
+    brain.restore()
+    assert brain.record() == []
+
+
 def test_doctor_names_what_vanished_since_the_last_recording(brain: Brain) -> None:
     slug = brain.find("Bug")
     brain.record()
