@@ -57,11 +57,13 @@ def observe(
         OSError: a directory can not be read, so nothing is known.
     """
     started = time.time_ns()
+    # What is known by its stamp only is not added: the repository must have it for sure.
+    stored = set(before.values())
     found: dict[str, tuple[Stamp, str]] = {}
     for entry, directory, status in _iter_files(root):
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         then, revision = known.entries.get(entry, ((0, 0, 0, 0), ""))
-        if then != stamp or not revision:
+        if then != stamp or revision not in stored:
             try:
                 revision = add(_read(directory, f"{entry.rpartition('/')[2]}{SUFFIX}"))
             except FileNotFoundError:

@@ -106,13 +106,13 @@ def test_git_on_the_host_hazard_under_a_running_agent_loses_nothing(
     assert after.pop(path) == written
     grown = after.pop(f"findings/{known}.md")
     assert grown.startswith(before.pop(f"findings/{known}.md"))
-    assert grown.count(b"late") == grown.count(b"between") == 1
+    assert grown.count(b"\nlate\n") == grown.count(b"\nbetween\n") == 1
     assert after == before
 
 
 def test_history_tells_who_wrote_what_and_completes_names(team: Person) -> None:
     slug = fill(team, "Told")
-    rows = team.cspace("context", "history", slug, "--json").json["changes"]
+    rows = team.cspace("context", "history", f"findings/{slug}", "--json").json["changes"]
     assert [row["action"] for row in rows] == ["written"] * 3
     assert {row["instance"] for row in rows} == {"mercury"}
     assert [row["time"] for row in rows] == sorted((row["time"] for row in rows), reverse=True)
@@ -135,15 +135,15 @@ def test_replacing_without_a_terminal_needs_a_yes_and_a_dry_run_changes_nothing(
 ) -> None:
     slug = fill(team, "Asked")
     newest = contents(team)
-    rows = team.cspace("context", "history", slug, "--json").json["changes"]
-    words = ("context", "restore", slug, "--at", rows[-1]["time"])
+    rows = team.cspace("context", "history", f"findings/{slug}", "--json").json["changes"]
+    words = ("context", "restore", f"findings/{slug}", "--at", rows[-1]["time"])
     assert f"findings/{slug}" in team.cspace(*words, "--dry-run").out
     refused = team.cspace(*words, ok=2)
     assert "--yes" in refused.err
     assert contents(team) == newest
     team.cspace(*words, "--yes")
     assert b"fixed" not in contents(team)[f"findings/{slug}.md"]
-    team.cspace("context", "restore", slug, "--at", rows[0]["time"], "--yes")
+    team.cspace("context", "restore", f"findings/{slug}", "--at", rows[0]["time"], "--yes")
     assert contents(team) == newest
 
 
@@ -188,7 +188,7 @@ def test_kill_9_of_the_server_hazard_loses_nothing_that_was_acknowledged(team: P
     docker("exec", team.container("mercury"), "pkill", "-9", "-f", "context-server")
     slugs = {each["result"]["structuredContent"]["slug"] for each in acknowledged if each["id"]}
     assert len(slugs) == 19
-    team.inside("mercury", "sh", "-c", "rm -f .cspace/context/findings/*killed*")
+    team.inside("mercury", "sh", "-c", "rm ~/.cspace/context/findings/*killed*")
     done = team.cspace("context", "restore", "--json").json
     assert {f"findings/{slug}" for slug in slugs} <= set(done["restored"])
 
@@ -201,7 +201,7 @@ def test_down_keeps_what_an_instance_acknowledged_hazard_where_the_store_was_wip
     path = team.repo / logged["path"]
     content = path.read_bytes()
     assert journal(team, "venus").stat().st_size
-    team.inside("venus", "rm", "-f", f".cspace/context/findings/{path.name}")
+    team.inside("venus", "rm", f".cspace/context/findings/{path.name}")
     said = team.cspace("down", "venus").err
     assert f"vanished: findings/{path.stem}" in said
     assert not team.state("venus").state.exists()

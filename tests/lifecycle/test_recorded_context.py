@@ -174,6 +174,25 @@ def test_a_repository_without_a_commit_is_recorded(
     assert brain.restore().entries == (f"findings/{slug}",)
 
 
+def test_a_history_that_was_deleted_is_begun_anew(brain: Brain) -> None:
+    slug = brain.find("Bug")
+    path = brain.root / f".cspace/context/findings/{slug}.md"
+    os.utime(path, (0, 0))
+    brain.record()
+    known = brain.root / ".git/cspace/context-known.json"
+    trusted = known.read_text(encoding="utf-8").replace("[0, 0, 0, 0]", str(stamp_of(path)))
+    known.write_text(trusted, encoding="utf-8")
+    git.git(brain.root, "update-ref", "-d", REF)
+    git.git(brain.root, "gc", "--quiet", "--prune=now")
+    assert brain.record() == []
+    assert shown(brain.root, f".cspace/context/findings/{slug}.md") == path.read_bytes()
+
+
+def stamp_of(path: Path) -> list[int]:
+    found = path.stat()
+    return [found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
 def test_names_that_a_hand_gave_are_recorded_as_bytes(brain: Brain) -> None:
     place = brain.root / ".cspace/context/decisions"
     place.mkdir(parents=True)
