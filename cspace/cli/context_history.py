@@ -49,6 +49,7 @@ def history(
     from cspace.lifecycle.context_restore import list_changes  # noqa: PLC0415  loads YAML
 
     deps: Deps = context.obj
+    deps.recorder.record()  # git knows every version that is shown
     found = list_changes(deps.recorder, entry)
     shown, left_out = found[:limit], max(0, len(found) - limit)
     if as_json:
