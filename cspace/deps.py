@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import pwd
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cspace.engine.model import Engine
     from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
+    from cspace.lifecycle.recorded_context import Recorder
     from cspace.settings.load import Loaded
 
 
@@ -82,11 +83,27 @@ class Deps:
 
         return open_context(self.project.root, self.environ, self.report, sweeps=False)
 
-    def context_to_change(self) -> contextlib.AbstractContextManager[ContextStore]:
-        """Open this project's context for a person's change, which the block makes."""
-        from cspace.lifecycle.shared_context import changing_context  # noqa: PLC0415  as above
+    @contextlib.contextmanager
+    def context_to_change(self) -> Iterator[ContextStore]:
+        """Open this project's context for a person's change, and record what the block changed.
 
-        return changing_context(self.project.root, self.environ, self.report)
+        Every command that writes records does it in such a block.
+        """
+        store = self.open_context(self.project.root)
+        yield store
+        if store.origin.instance is None:
+            self.record_context()
+
+    @property
+    def recorder(self) -> Recorder:
+        """What records the project's context in its history."""
+        from cspace.lifecycle.recorded_context import Recorder  # noqa: PLC0415  few commands do
+
+        return Recorder(self.project, self.user, self.report)
+
+    def record_context(self) -> None:
+        """Record the project's context, and name what was lost."""
+        self.recorder.record()
 
     def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""

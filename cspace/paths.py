@@ -76,6 +76,11 @@ class InstancePaths:
     def secrets(self) -> Path:
         return self.state / "secrets"
 
+    @property
+    def journal(self) -> Path:
+        """What the instance's context servers write, outside of what an agent wipes with git."""
+        return self.state / "journal"
+
 
 def project_directory(user: Path, project_id: str) -> Path:
     """Return the directory that holds the instances of one project."""
@@ -97,6 +102,7 @@ class Inside:
     context: str = "/workspace/.cspace/context"
     # Where the mount at `context` really is: see instance/workspace.py.
     context_store: str = "/home/dev/.cspace/context"
+    journal: str = "/home/dev/.cspace/journal"
     secrets: str = "/run/secrets"
     runtime: str = "/run/cspace"
     python: str = "/opt/cspace/bin/python"

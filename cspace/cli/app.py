@@ -15,6 +15,7 @@ from cspace.cli import (
     config,
     context,
     context_git,
+    context_history,
     context_playbook,
     context_server,
     doctor,
@@ -49,6 +50,7 @@ lifecycle.register(app)
 inside.register(app)
 doctor.register(app)
 context_git.register(context.app)
+context_history.register(context.app)
 context_playbook.register(context.app)
 findings_doctor.register(findings.app)
 app.add_typer(archive.app, name="archive")

@@ -16,7 +16,8 @@ from cspace import beneath, git, git_commits, git_objects
 from cspace.context.commit_message import Action, Changed, dump_message
 from cspace.context.entryfile import parse_entry
 from cspace.context.records import ROOT, Entry, Kind, Skipped
-from cspace.docstore.folder import SUFFIX, Folder
+from cspace.docstore.folder import Folder
+from cspace.docstore.opened import SUFFIX
 from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound, UsageError
 from cspace.git import Staged
 from cspace.git_commits import NO_FILE, Change

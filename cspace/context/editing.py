@@ -99,9 +99,10 @@ def save_edited(store: ContextStore, original: Original, after: bytes) -> None:
 
 
 def _replace(store: ContextStore, original: Original, change: Callable[[bytes], bytes]) -> None:
-    kind = original.kind
-    folder = _human_folder(store) if kind is None else store.folder(kind)
-    folder.edit(original.stem, change)
+    if original.kind is None:
+        _human_folder(store).edit(original.stem, change)
+    else:
+        store.edit_entry(original.kind, original.stem, change)
 
 
 def _publish(store: ContextStore, original: Original, content: bytes) -> None:

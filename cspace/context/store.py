@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath
 from cspace.context import authored, entryfile
+from cspace.context.history import Action
+from cspace.context.journal import Append, Event, Journal
 from cspace.context.records import (
     HUMAN,
     ROOT,
@@ -43,6 +46,14 @@ def utc_now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
+def check_root(root: Path) -> None:
+    """Raise NotFound when a root is missing: it would be a new, empty brain."""
+    if not root.is_dir():
+        raise NotFound(
+            f"root {root} is not a directory", hint="pass the project's root with --root"
+        )
+
+
 @dataclass(frozen=True)
 class ContextStore:
     """The context below a project's root. Reads create nothing.
@@ -52,6 +63,7 @@ class ContextStore:
     Attributes:
         root: the project's directory; that it is missing is an error of every call.
         owner: who created files belong to, when we are root.
+        journal: notes every write before it is acknowledged; None keeps none.
         settling: seconds after a change of a file in which nothing of it is remembered.
     """
 
@@ -59,6 +71,7 @@ class ContextStore:
     origin: Origin = field(default_factory=Origin)
     owner: Owner | None = None
     clock: Callable[[], datetime.datetime] = utc_now
+    journal: Journal | None = None
     settling: float = SETTLING
     _folders: dict[Kind, Folder] = field(init=False, repr=False, compare=False)
     _remembered: dict[Kind, Remembered] = field(init=False, repr=False, compare=False)
@@ -142,7 +155,8 @@ class ContextStore:
             return entryfile.append_update(document, update, status=wanted)
 
         folder = self.folder(Kind.FINDING)
-        folder.edit(stem, change)
+        with self._noted(Action.WRITTEN, Kind.FINDING, signed) as note_down:
+            folder.edit(stem, change, lambda content: note_down(stem, content))
         return Appended(str(folder.path_of(stem)), became[-1])
 
     def read_entry(self, kind: Kind, slug: str) -> Entry:
@@ -162,8 +176,27 @@ class ContextStore:
     def remove_entry(self, kind: Kind, slug: str) -> str:
         """Remove one record and return its relative path; errors as for `read_entry`."""
         stem = slugs.check_slug(slug)
-        self.folder(kind).remove(stem)
+        with self._noted(Action.REMOVED, kind) as note_down:
+            self.folder(kind).remove(stem, lambda content: note_down(stem, content))
         return str(self.folder(kind).path_of(stem))
+
+    def edit_entry(self, kind: Kind, stem: str, change: Callable[[bytes], bytes]) -> None:
+        """Replace a record's bytes by what change makes of them; errors as for `Folder.edit`."""
+        with self._noted(Action.WRITTEN, kind) as note_down:
+            self.folder(kind).edit(stem, change, lambda written: note_down(stem, written))
+
+    def put_entry(self, kind: Kind, stem: str, content: bytes, expected: bytes | None) -> None:
+        """Store a record's bytes as they are, when what stands there is still what is expected.
+
+        Args:
+            stem: a name that its directory or a recording gave.
+            expected: None where there is to be nothing.
+
+        Raises:
+            Conflict: something else stands there.
+        """
+        with self._noted(Action.WRITTEN, kind) as note_down:
+            self.folder(kind).put(stem, content, expected, lambda written: note_down(stem, written))
 
     def read_human(self, name: str) -> str | None:
         """Return direction, principles or roadmap as it stands, None when there is none.
@@ -183,11 +216,8 @@ class ContextStore:
             raise CspaceError(f"{ROOT / path}: {error.strerror}") from error
 
     def check_root(self) -> None:
-        """Raise NotFound when the root is missing: it would be a new, empty brain."""
-        if not self.root.is_dir():
-            raise NotFound(
-                f"root {self.root} is not a directory", hint="pass the project's root with --root"
-            )
+        """Raise NotFound when the root is missing."""
+        check_root(self.root)
 
     def _signed(self, author: str = "") -> str:
         if author:
@@ -221,9 +251,32 @@ class ContextStore:
         )
         self._seed()
         name = f"{now.date().isoformat()}-{slugs.slug_of(title)}"
-        folder = self.folder(kind)
-        stem = folder.create(name, entryfile.dump_entry(kind, header, texts))
+        folder, document = self.folder(kind), entryfile.dump_entry(kind, header, texts)
+        with self._noted(Action.WRITTEN, kind, author, now) as note_down:
+            stem = folder.create(name, document)
+            note_down(stem, document)
         return Logged(str(folder.path_of(stem)), stem)
+
+    @contextlib.contextmanager
+    def _noted(
+        self,
+        action: Action,
+        kind: Kind,
+        author: str = "",
+        time: datetime.datetime | None = None,
+    ) -> Iterator[Callable[[str, bytes], None]]:
+        """Open the journal before anything is written; give what notes a name and its content."""
+        opened: contextlib.AbstractContextManager[Append | None] = (
+            self.journal.opened() if self.journal is not None else contextlib.nullcontext()
+        )
+        with opened as append:
+
+            def note_down(stem: str, content: bytes) -> None:
+                if append is not None:
+                    when, who = time or self.clock(), author or self._signed()
+                    append(Event(when, action, kind, stem, content, who))
+
+            yield note_down
 
     def _seed(self) -> None:
         # Inside an instance the human-owned files are mounted, read-only.

@@ -39,6 +39,10 @@ _HINTS = {
 }
 
 
+def _nothing(_content: bytes) -> None:
+    """Do nothing when a document is written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Folder:
     """The documents of one directory.
@@ -117,13 +121,21 @@ class Folder:
             free = itertools.dropwhile(os.path.lexists, paths)
             return files.publish_first_free(free, content, owner=self.owner).stem
 
-    def edit(self, stem: str, change: Callable[[bytes], bytes]) -> None:
+    def edit(
+        self,
+        stem: str,
+        change: Callable[[bytes], bytes],
+        done: Callable[[bytes], None] = _nothing,
+    ) -> None:
         """Replace a document by what change makes of it, serialised with every other edit.
 
         An editor takes no lock. What it saved before we replace the document is seen, and change is
         called again with that; a document that it has emptied gets time to be filled. What is left
         is some microseconds: an editor that opened the document before we replaced it, and writes
         into it afterwards, writes into the old file.
+
+        Args:
+            done: is given what was written, while nobody else can edit it.
 
         Raises:
             NotFound: there is no such document, or it was removed while we waited.
@@ -135,7 +147,10 @@ class Folder:
                 before, status = self._read(directory, stem)
                 if not before and left:
                     time.sleep(files.LOCK_POLL_SECONDS)
-                elif self._replace(directory / f"{stem}{SUFFIX}", change(before), status):
+                    continue
+                after = change(before)
+                if self._replace(directory / f"{stem}{SUFFIX}", after, status):
+                    done(after)
                     return
         raise Conflict(
             f"{self.path_of(stem)} was changed by another program at each of {EDITS} tries",
@@ -154,11 +169,47 @@ class Folder:
         files.sync_directory(path.parent)
         return True
 
-    def remove(self, stem: str) -> None:
-        """Remove a document, serialised with edits, so that none of them brings it back."""
+    def put(
+        self, stem: str, content: bytes, expected: bytes | None, done: Callable[[bytes], None]
+    ) -> None:
+        """Store a document as it is, when what stands there is still what is expected.
+
+        Args:
+            expected: None where there is to be nothing.
+            done: as for `edit`.
+
+        Raises:
+            Conflict: something else stands there.
+            UnreadableDocument: it can not be read, so nobody knows.
+        """
+
+        def change(present: bytes) -> bytes:
+            if present != expected:
+                raise Conflict(f"{self.path_of(stem)} was changed meanwhile", hint="try again")
+            return content
+
+        if expected is not None:
+            self.edit(stem, change, done)
+            return
+        self._check_size(content)
+        with self._opened(create=True) as directory:
+            self._sweep(directory)
+            try:
+                files.publish(directory / f"{stem}{SUFFIX}", content, owner=self.owner)
+            except FileExistsError:
+                raise Conflict(f"{self.path_of(stem)} exists already", hint="try again") from None
+            done(content)
+
+    def remove(self, stem: str, done: Callable[[bytes], None] = _nothing) -> None:
+        """Remove a document, serialised with edits, so that none of them brings it back.
+
+        Args:
+            done: is called when it is gone, while nobody else can edit it.
+        """
         with self._locked(stem) as directory:
             (directory / f"{stem}{SUFFIX}").unlink()
             files.sync_directory(directory)
+            done(b"")
 
     @contextlib.contextmanager
     def _locked(self, stem: str) -> Iterator[Path]:

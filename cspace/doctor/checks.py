@@ -6,11 +6,13 @@ import os
 import shlex
 from pathlib import Path
 
+from cspace.context.recording import find_losses
 from cspace.context.store import ContextStore
 from cspace.doctor.context_checks import examine_context
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
-from cspace.errors import CspaceError
+from cspace.errors import CspaceError, expected
+from cspace.git_import import find_place
 from cspace.instance.observe import read_record, state_names
 from cspace.paths import SHARED, instance_paths
 from cspace.quarantine.scan import Kind, iter_foreign
@@ -87,6 +89,20 @@ def check_context(patient: Patient) -> tuple[Diagnosis, ...]:
     return examine_context(ContextStore(patient.project.root))
 
 
+def check_history(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Compare the context with what was last recorded of it."""
+    root = patient.project.root
+    try:
+        losses = find_losses(root, find_place(root))
+    except (CspaceError, OSError) as error:
+        problem = f"the context's history can not be read: {expected(error)}"
+        return (Diagnosis("history", problem, "git fsck"),)
+    return tuple(
+        Diagnosis("history", f"{loss.entry!r} {loss.fate}", f"cspace context restore {loss.entry}")
+        for loss in losses
+    )
+
+
 def _look(path: Path) -> str:
     return f"look at it and move it away: ls -ld {shlex.quote(str(path))}"
 
@@ -99,6 +115,7 @@ CHECKS: tuple[Check, ...] = (
     check_shared,
     check_quarantine,
     check_context,
+    check_history,
 )
 
 

@@ -68,6 +68,7 @@ def instance_mounts(root: Path, paths: InstancePaths) -> tuple[Mount, ...]:
         Mount(root / MEMORY, INSIDE.memory),
         Mount(root / CONTEXT, INSIDE.context, read_only=True),
         *shared,
+        Mount(paths.journal, INSIDE.journal),
         Mount(paths.secrets, INSIDE.secrets, read_only=True),
     )
 

@@ -114,12 +114,12 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
         planned = plan(host, name, discard=discard)
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         steps.clear_debris(host, name)
-        archived, notices = _apply_all(host, name, planned.steps)
+        archived, notices = _apply_all(host, name, planned.steps, discard=discard)
     return Removed(name, archived.stamp if archived else None, quarantined, notices)
 
 
 def _apply_all(
-    host: Host, name: str, planned: tuple[Step, ...]
+    host: Host, name: str, planned: tuple[Step, ...], *, discard: bool
 ) -> tuple[Archive | None, tuple[str, ...]]:
     packing, archived, held, notices = None, None, None, tuple[str, ...]()
     archives = any(step.action is Action.ARCHIVE for step in planned)
@@ -128,6 +128,8 @@ def _apply_all(
             if archives and packing is None and step.action is not Action.IMAGE:
                 # While the instance is being stopped; it waits for that.
                 packing = started.enter_context(steps.start_packing(host, name))
+            if step.action is Action.CONTAINERS:
+                _record_context(host, name, discard=discard)
             with host.phase(name, step.action, step.cause):
                 if packing is not None and step.action is Action.ARCHIVE:
                     archived, held = steps.archive_work(packing)
@@ -136,6 +138,14 @@ def _apply_all(
                 else:
                     _apply(host, name, step, held)
     return archived, notices
+
+
+def _record_context(host: Host, name: str, *, discard: bool) -> None:
+    """Take the instance's journal before it goes: its containers are at rest."""
+    if discard:
+        host.recorder.record()
+    else:
+        host.recorder.record_leaving(name)
 
 
 def _missing(archived: Archive, held: Manifest) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from cspace.files import Owner
 from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
 from cspace.instance.secrets import Secrets
+from cspace.lifecycle.recorded_context import Recorder
 from cspace.paths import InstancePaths, image_lock, instance_paths, project_directory
 from cspace.project import Project
 
@@ -83,6 +84,11 @@ class Host:
 
     def paths(self, name: str) -> InstancePaths:
         return instance_paths(self.user, self.project.id, name)
+
+    @property
+    def recorder(self) -> Recorder:
+        """What records the project's context."""
+        return Recorder(self.project, self.user, self.report, self.now)
 
     def observe(self, name: str) -> Observed:
         return observe_instance(self.engine, self.user, self.project.id, name)

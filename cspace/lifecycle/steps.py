@@ -225,6 +225,7 @@ def ensure_mounts(host: Host, name: str) -> None:
     workspace.set_aside_copies(paths.workspace)
     beneath.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
+    files.ensure_directory(paths.journal, owner=owner, mode=0o700)
     memory = PurePosixPath(paths.claude.name, "projects/-workspace/memory")
     beneath.ensure_directory(paths.state, memory, owner=owner)
     deliver_secrets(paths.secrets, host.secrets, owner)

@@ -139,6 +139,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         _claim(host, name)
     with host.locked(name), _forgotten_if_empty(host, name):
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
+        host.recorder.record()  # before a missing file is seeded anew
         before = host.observe(name)
         wish = _resumed(before, wish)
         moved = steps.runs_elsewhere(host, before)

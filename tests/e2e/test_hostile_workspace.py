@@ -41,6 +41,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("context", "merge-driver", "README.md", "README.md", "README.md"),
     ("context", "configure", "--undo"),
     ("context", "playbook", "coordinator"),
+    ("context", "history"),
+    ("context", "restore"),
     ("findings", "list"),
     ("findings", "show", "f"),
     ("findings", "append", "f", "note"),

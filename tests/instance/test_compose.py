@@ -55,7 +55,7 @@ def test_a_hostile_value_stays_one_value() -> None:
     doubled = HOSTILE.replace("$", "$$")
     assert service["environment"]["A"] == doubled
     assert service["volumes"][2]["source"] == f"/home/{doubled}/.cspace/memory"
-    assert len(service["volumes"]) == 8
+    assert len(service["volumes"]) == 9
 
 
 def test_a_path_that_is_not_utf8_is_refused() -> None:
@@ -71,7 +71,7 @@ def test_a_missing_bind_source_hazard_docker_makes_none_of_the_agreed_mounts() -
     assert context["source"] == "/home/ada/shop/.cspace/context"
     assert context["read_only"] is True
     assert volumes["/workspace/.cspace/context/findings"]["read_only"] is False
-    assert len(volumes) == 8
+    assert len(volumes) == 9
     assert all(each["bind"] == {"create_host_path": False} for each in volumes.values())
     # A named volume over a directory that is not there would be root's.
     assert {each["type"] for each in volumes.values()} == {"bind"}

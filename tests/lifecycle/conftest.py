@@ -11,6 +11,7 @@ from cspace.instance.archive import Archive, Place
 from cspace.project import Project, find_project
 from tests.conftest import Clock
 from tests.instance.snapshot_trees import archive_now, clone, isolated, make_host, place
+from tests.lifecycle.brain import Brain
 
 
 class Keep(Protocol):
@@ -38,3 +39,10 @@ def keep(project: Project, workspace: Path, tmp_path: Path, clock: Clock) -> Kee
         return archive_now(project.root, whose, isolated, clock)
 
     return archived
+
+
+@pytest.fixture
+def brain(repo: Path, home: Path, clock: Clock) -> Brain:
+    made = Brain(repo, home / ".cspace", clock)
+    made.journal.mkdir(parents=True)
+    return made

@@ -1,0 +1,301 @@
+"""Records what happened to a context since the last recording, and says what was lost."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from cspace import files
+from cspace.context import authored, blocks, history, journal, present, snapshots
+from cspace.context.history import Action, Change
+from cspace.context.records import Kind
+from cspace.errors import CommandFailed
+from cspace.git_import import BlobReader, Place, blob_id, blob_reader, new_import
+
+KNOWN, LOCK = "context-known.json", "context.lock"
+LOCK_SECONDS = 60.0
+ATTEMPTS = 5
+# No agent writes as much between two commands; what is beyond it is counted.
+MAX_JOURNAL = 1 << 30
+
+
+class Fate(StrEnum):
+    """What became of a record that nobody removed on purpose."""
+
+    VANISHED = "vanished"
+    WENT_BACK = "went back"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An entry that is worse off than it was recorded."""
+
+    entry: str
+    fate: Fate
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A journal that was moved aside, and the instance that wrote it; None for the host."""
+
+    path: Path
+    instance: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a recording.
+
+    Attributes:
+        changes: how many things were added to the history.
+        unread: lines of journals that were no records.
+        renewed: directories that are gone, or others than the last time.
+    """
+
+    changes: int = 0
+    losses: tuple[Loss, ...] = ()
+    unread: int = 0
+    renewed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Journaled:
+    """What the journals say, entry by entry, in the order of their lines."""
+
+    changes: list[Change] = field(default_factory=list)
+    updates: dict[str, list[blocks.History]] = field(default_factory=dict)
+    unread: int = 0
+
+
+def directory_of(place: Place) -> Path:
+    """Return where a repository keeps the host's journal and what was seen last."""
+    return place.common_directory / "cspace"
+
+
+@contextlib.contextmanager
+def exclusive(place: Place) -> Iterator[None]:
+    """Hold the history of a repository, on this machine; others wait."""
+    directory = directory_of(place)
+    files.ensure_directory(directory, mode=0o700)
+    lock = directory / LOCK
+    with files.lock(lock, timeout=LOCK_SECONDS, holder="cspace", name="the history"):
+        files.sweep(directory)
+        yield
+
+
+def record(
+    root: Path, place: Place, taken: tuple[Taken, ...], clock: Callable[[], datetime]
+) -> Outcome:
+    """Add what the journals and the disk tell to the history; what was taken can go after that.
+
+    The caller holds the history.
+
+    Args:
+        place: of the repository that root is the main worktree of.
+
+    Raises:
+        CspaceError: nothing was recorded.
+        OSError: the context can not be looked at; nothing was recorded.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        tip = snapshots.find_tip(root)
+        try:
+            return _record(root, place, tip, taken, clock)
+        except CommandFailed:
+            # A cspace that shares this repository from another machine does not share the lock.
+            if attempt == ATTEMPTS or snapshots.find_tip(root) == tip:
+                raise
+    raise AssertionError("every attempt returns or raises")
+
+
+def _record(
+    root: Path,
+    place: Place,
+    tip: str | None,
+    journals: tuple[Taken, ...],
+    clock: Callable[[], datetime],
+) -> Outcome:
+    path = directory_of(place) / KNOWN
+    known = present.load_known(path)
+    before = _state(root, tip, known)
+    with new_import(root, place.algorithm, before.values()) as stream:
+        seen = present.observe(root, known, before, stream.add)
+        now = clock()
+        state = {entry: revision for entry, (_, revision) in seen.items()}
+        said = _read_journals(journals, state, stream.add, now)
+        compared = _compare(before, state, said.changes, now)
+        losses = _find_losses(root, tip, before, state, said)
+        changes = (*said.changes, *compared)
+        if changes:
+            snapshots.record(stream, tip, before, snapshots.Recording(changes, state), now)
+    found = present.find_directories(root)
+    places = {name: found.get(name, 0) for name in known.directories.keys() | found.keys()}
+    if changes or seen != known.entries or places != known.directories:
+        new_tip = snapshots.find_tip(root) if changes else tip
+        present.save_known(path, present.Known(new_tip or "", seen, places))
+    renewed = tuple(name for name, one in sorted(known.directories.items()) if places[name] != one)
+    return Outcome(len(changes), losses, said.unread, renewed)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What the history would be after a recording.
+
+    Attributes:
+        contents: by revision, what the repository may not have yet.
+    """
+
+    changes: tuple[Change, ...]
+    contents: Mapping[str, bytes]
+
+
+def preview(
+    root: Path, place: Place, journals: tuple[Taken, ...], clock: Callable[[], datetime]
+) -> Preview:
+    """Return what `record` would make of journals where they lie; changes nothing.
+
+    Raises:
+        CspaceError, OSError: as for `record`.
+    """
+    contents: dict[str, bytes] = {}
+
+    def add(content: bytes) -> str:
+        revision = blob_id(content, place.algorithm)
+        contents[revision] = content
+        return revision
+
+    tip = snapshots.find_tip(root)
+    known = present.load_known(directory_of(place) / KNOWN)
+    before = _state(root, tip, known)
+    seen = present.observe(root, known, before, add)
+    now = clock()
+    state = {entry: revision for entry, (_, revision) in seen.items()}
+    said = _read_journals(journals, state, add, now)
+    compared = _compare(before, state, said.changes, now)
+    recorded = snapshots.load_changes(root, tip)
+    return Preview((*recorded, *said.changes, *compared), contents)
+
+
+def find_losses(root: Path, place: Place) -> tuple[Loss, ...]:
+    """Return what is worse off than in the last recording, without recording anything.
+
+    Raises:
+        CspaceError, OSError: it can not be told.
+    """
+    tip = snapshots.find_tip(root)
+    known = present.load_known(directory_of(place) / KNOWN)
+    before = _state(root, tip, known)
+    seen = present.observe(root, known, before, lambda text: blob_id(text, place.algorithm))
+    state = {entry: revision for entry, (_, revision) in seen.items()}
+    return _find_losses(root, tip, before, state, _Journaled())
+
+
+def _state(root: Path, tip: str | None, known: present.Known) -> dict[str, str]:
+    if tip is None:
+        return {}
+    return known.state if known.tip == tip else snapshots.load_state(root, tip)
+
+
+def _read_journals(
+    journals: Iterable[Taken], state: Mapping[str, str], add: Callable[[bytes], str], now: datetime
+) -> _Journaled:
+    said = _Journaled()
+    for one in journals:
+        for event in _within(journal.iter_events(one.path)):
+            if event is None or (one.instance is not None and event.action is Action.REMOVED):
+                said.unread += event is None
+                continue
+            entry = history.entry_of(event.kind, event.slug)
+            revision = add(event.content) if event.action is Action.WRITTEN else ""
+            # Nobody writes in the future; and what an agent calls itself is one line.
+            said.changes.append(
+                Change(
+                    min(event.time, now), event.action, entry, revision,
+                    authored.signature_of(event.author), one.instance,
+                )
+            )  # fmt: skip
+            if event.kind is Kind.FINDING and revision and state.get(entry, revision) != revision:
+                said.updates.setdefault(entry, []).append(blocks.parse_history(event.content))
+                # The longest is enough to compare with: updates only ever come.
+                said.updates[entry] = [max(said.updates[entry], key=lambda it: len(it.blocks))]
+    said.changes.sort(key=lambda change: change.time)
+    return said
+
+
+def _within(events: Iterator[journal.Event | None]) -> Iterator[journal.Event | None]:
+    left = MAX_JOURNAL
+    for event in events:
+        left -= len(event.content) if event is not None else 0
+        if left < 0:
+            yield None
+            return
+        yield event
+
+
+def _compare(
+    before: Mapping[str, str], state: Mapping[str, str], said: Iterable[Change], now: datetime
+) -> tuple[Change, ...]:
+    """Return what the disk tells beyond the journals."""
+    written = {(change.entry, change.revision) for change in said}
+    removed = {change.entry for change in said if change.action is Action.REMOVED}
+    found = [
+        Change(now, Action.FOUND, entry, revision)
+        for entry, revision in sorted(state.items())
+        if before.get(entry) != revision and (entry, revision) not in written
+    ]
+    told = before.keys() | {change.entry for change in said if change.revision}
+    gone = [Change(now, Action.GONE, entry) for entry in sorted(told - state.keys() - removed)]
+    return (*found, *gone)
+
+
+def _find_losses(
+    root: Path,
+    tip: str | None,
+    before: Mapping[str, str],
+    state: Mapping[str, str],
+    said: _Journaled,
+) -> tuple[Loss, ...]:
+    newest = dict(before)
+    for change in said.changes:
+        newest[change.entry] = change.revision
+    vanished = [entry for entry, one in newest.items() if one and entry not in state]
+    suspects = [entry for entry, one in newest.items() if one and state.get(entry, one) != one]
+    back = _went_back(root, tip, suspects, state, said) if suspects else ()
+    losses = [Loss(entry, Fate.VANISHED) for entry in sorted(vanished)]
+    return (*losses, *(Loss(entry, Fate.WENT_BACK) for entry in sorted(back)))
+
+
+def _went_back(
+    root: Path,
+    tip: str | None,
+    suspects: Iterable[str],
+    state: Mapping[str, str],
+    said: _Journaled,
+) -> Iterator[str]:
+    """Yield those whose present content is not the newest one known, or that lack updates."""
+    recorded = history.by_entry((*snapshots.load_changes(root, tip), *said.changes))
+    with blob_reader(root) as blobs:
+        for entry in suspects:
+            changes = recorded.get(entry, ())
+            newest = history.versions(changes)[-1:]
+            if any(version.revision == state[entry] for version in newest):
+                continue  # a journal told of an earlier write only now
+            if any(change.revision == state[entry] for change in changes):
+                yield entry
+            elif history.kind_of(entry) is Kind.FINDING:
+                earlier = [*said.updates.get(entry, ()), *_read_histories(blobs, newest)]
+                now = blocks.parse_history(present.read_entry(root, entry) or b"")
+                if blocks.lacks(now, earlier):
+                    yield entry
+
+
+def _read_histories(
+    blobs: BlobReader, versions: Iterable[history.Version]
+) -> Iterator[blocks.History]:
+    # What is only in this stream yet, the journals told of.
+    for version in versions:
+        yield blocks.parse_history(blobs.read(version.revision) or b"")

@@ -1,0 +1,287 @@
+"""Plans what brings lost records back, and does it. What is newer is never overwritten."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from cspace import assets, beneath, files
+from cspace.context import blocks, history
+from cspace.context.history import Action, Change, Version
+from cspace.context.records import HUMAN, ROOT, Kind
+from cspace.context.store import ContextStore
+from cspace.docstore import frontmatter
+from cspace.docstore.frontmatter import parse_front_matter
+from cspace.errors import Conflict, CspaceError, NotFound, UsageError
+
+_CREATED = re.compile(rb"^created:[ \t]*(\S.*?)[ \t]*\r?$", re.MULTILINE)
+
+
+class Step(StrEnum):
+    """What is done to a file."""
+
+    CREATE = "create"
+    REPLACE = "replace"
+    UPDATE = "update"
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """One file that is to be written.
+
+    Attributes:
+        time: when the content became the newest.
+        reason: for a person.
+        expected: what stands there now; None for nothing.
+    """
+
+    entry: str
+    step: Step
+    time: datetime
+    reason: str
+    content: bytes = field(repr=False)
+    expected: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a plan takes its knowledge from.
+
+    Attributes:
+        recorded: what happened to each entry, the oldest first.
+        read: returns the content of a revision.
+        present: returns what stands in an entry's place, None for nothing.
+        revision_of: git's id of a content.
+    """
+
+    recorded: Mapping[str, tuple[Change, ...]]
+    read: Callable[[str], bytes]
+    present: Callable[[str], bytes | None]
+    revision_of: Callable[[bytes], str]
+
+
+def find_entry(recorded: Iterable[str], name: str) -> str:
+    """Return the entry that a person means: `findings/<slug>`, a bare slug, a human-owned file.
+
+    Raises:
+        NotFound: nothing of that name was ever recorded.
+        UsageError: several kinds have it.
+    """
+    plain = name.removeprefix(f"{ROOT}/").removesuffix(".md")
+    found = sorted(entry for entry in recorded if plain in (entry, entry.rpartition("/")[2]))
+    if not found:
+        raise NotFound(f"{name!r} was never recorded", hint="cspace context history")
+    if len(found) > 1 and plain not in found:
+        raise UsageError(f"{name!r} is the name of {', '.join(found)}", hint="name one of them")
+    return plain if plain in found else found[0]
+
+
+def plan_all(sources: Sources) -> tuple[Restoration, ...]:
+    """Plan to bring back every record that was not removed on purpose, in its newest version."""
+    planned = itertools.chain.from_iterable(
+        _plan_newest(sources, entry, history.versions(changes), named=False)
+        for entry, changes in sorted(sources.recorded.items())
+    )
+    return tuple(planned)
+
+
+def plan_one(sources: Sources, entry: str) -> tuple[Restoration, ...]:
+    """Plan to bring one entry back in its newest version, also when it was removed on purpose."""
+    changes = sources.recorded[entry]
+    versions = history.versions(changes) or history.versions(
+        change for change in changes if change.action is not Action.REMOVED
+    )
+    return tuple(_plan_newest(sources, entry, versions, named=True))
+
+
+def plan_all_at(sources: Sources, time: datetime) -> tuple[Restoration, ...]:
+    """Plan to bring back what is missing now, as it was at a time."""
+    planned = []
+    for entry, changes in sorted(sources.recorded.items()):
+        revision = history.revision_at(changes, time)
+        if revision and history.versions(changes) and sources.present(entry) is None:
+            planned.append(_create(sources, entry, Version(time, revision)))
+    return tuple(planned)
+
+
+def plan_one_at(sources: Sources, entry: str, time: datetime) -> tuple[Restoration, ...]:
+    """Plan to put one entry back to what it was at a time.
+
+    Raises:
+        NotFound: it was not there.
+    """
+    changes = sources.recorded[entry]
+    revision = history.revision_at(changes, time)
+    if revision is None:
+        raise NotFound(
+            f"{entry} was not there at {time:%Y-%m-%d %H:%M:%S} UTC",
+            hint=f"cspace context history {entry}",
+        )
+    content, now = sources.read(revision), sources.present(entry)
+    if now is None:
+        return (_create(sources, entry, Version(time, revision)),)
+    if now == content:
+        return ()
+    return (Restoration(entry, Step.REPLACE, time, "as it was then", content, now),)
+
+
+def _plan_newest(
+    sources: Sources, entry: str, versions: tuple[Version, ...], *, named: bool
+) -> Iterator[Restoration]:
+    if not versions:
+        return
+    now = sources.present(entry)
+    if entry in HUMAN:
+        yield from _plan_human(sources, entry, versions, now, named=named)
+        return
+    if now is not None and len(versions) == 1:
+        # What stands there is recorded: it is this version.
+        return
+    contents = {version: sources.read(version.revision) for version in versions}
+    mine = now if now is not None else contents[versions[-1]]
+    same = [one for one in versions if _is_same(contents[one], mine)]
+    others = [one for one in versions if one not in same]
+    yield from _plan_record(entry, same, contents, now)
+    if others:
+        yield from _plan_displaced(sources, entry, others, contents)
+
+
+def _is_same(content: bytes, other: bytes) -> bool:
+    """Tell whether two contents are versions of one record, and not two records of one name."""
+    ours, theirs = _created(content), _created(other)
+    return not ours or not theirs or ours == theirs
+
+
+def _created(content: bytes) -> bytes:
+    # By the bytes: a header that can not be parsed any more still says when it was made.
+    found = _CREATED.search(content[: frontmatter.MAX_BYTES].partition(b"\n---")[0])
+    return found[1] if found else b""
+
+
+def _plan_human(
+    sources: Sources,
+    entry: str,
+    versions: tuple[Version, ...],
+    now: bytes | None,
+    *,
+    named: bool,
+) -> Iterator[Restoration]:
+    template = assets.template(f"{entry}.md").encode()
+    # Whatever command ran first seeded a missing one: it says nothing, so it is as good as missing.
+    written = [one for one in versions if one.revision != sources.revision_of(template)]
+    if not written:
+        return
+    if now is None:
+        yield _create(sources, entry, written[-1])
+    elif now == template or named:
+        content = sources.read(written[-1].revision)
+        if content != now:
+            step = Step.CREATE if now == template else Step.REPLACE
+            yield Restoration(entry, step, written[-1].time, "newest version", content, now)
+
+
+def _plan_record(
+    entry: str,
+    versions: list[Version],
+    contents: Mapping[Version, bytes],
+    now: bytes | None,
+) -> Iterator[Restoration]:
+    if not versions:
+        return
+    newest = versions[-1]
+    went_back = now is not None and now != contents[newest] and now in contents.values()
+    base = contents[newest] if now is None or went_back else now
+    content = base
+    if history.kind_of(entry) is Kind.FINDING:
+        content = unite_updates(base, [contents[one] for one in versions])
+    if now is None:
+        yield Restoration(entry, Step.CREATE, newest.time, "it is missing", content)
+    elif content != now:
+        step = Step.REPLACE if went_back else Step.UPDATE
+        reason = "it went back" if went_back else "it lacks updates"
+        yield Restoration(entry, step, newest.time, reason, content, now)
+
+
+def unite_updates(base: bytes, versions: Iterable[bytes]) -> bytes:
+    """Return a finding's file with the updates that other versions have and it lacks.
+
+    Its status becomes that of the newest update, where that is one of those that came.
+    """
+    ours = blocks.parse_history(base)
+    missing = blocks.lacks(ours, [blocks.parse_history(one) for one in versions])
+    if not missing:
+        return base
+    united = blocks.unite(ours, missing)
+    newest = blocks.parse_history(united).blocks[-1]
+    if newest not in missing or parse_front_matter(united).text("status") == newest.status:
+        return united
+    try:
+        return frontmatter.replace_value(united, "status", newest.status)
+    except CspaceError:  # a header that only a person can change
+        return united
+
+
+def _plan_displaced(
+    sources: Sources, entry: str, versions: list[Version], contents: Mapping[Version, bytes]
+) -> Iterator[Restoration]:
+    """Plan other names for records whose name another one took after they were lost."""
+    elsewhere = {
+        change.revision
+        for name, changes in sources.recorded.items()
+        if name != entry and name.startswith(entry)
+        for change in changes
+    }
+    taken: set[str] = set()
+    while versions:
+        newest = versions[-1]
+        same = [one for one in versions if _is_same(contents[one], contents[newest])]
+        versions = [one for one in versions if one not in same]
+        if elsewhere.isdisjoint(one.revision for one in same):
+            name = _free_name(sources, entry, taken)
+            taken.add(name)
+            for one in _plan_record(entry, same, contents, None):
+                reason = f"another record is called {entry} now"
+                yield Restoration(name, Step.CREATE, one.time, reason, one.content)
+
+
+def _free_name(sources: Sources, entry: str, taken: set[str]) -> str:
+    names = (f"{entry}-{number}" for number in itertools.count(2))
+    return next(
+        name
+        for name in names
+        if name not in taken and name not in sources.recorded and sources.present(name) is None
+    )
+
+
+def _create(sources: Sources, entry: str, version: Version) -> Restoration:
+    content = sources.read(version.revision)
+    return Restoration(entry, Step.CREATE, version.time, "it is missing", content)
+
+
+def apply_restoration(store: ContextStore, one: Restoration) -> None:
+    """Write one file, if what stands there is still what the plan saw.
+
+    Raises:
+        Conflict: it was changed meanwhile; it stays as it is.
+        CspaceError: something else stands in its place.
+    """
+    kind = history.kind_of(one.entry)
+    if kind is not None:
+        store.put_entry(kind, one.entry.partition("/")[2], one.content, one.expected)
+        return
+    name = f"{one.entry}.md"
+    with beneath.pinned(store.root, ROOT, create=True, owner=store.owner) as directory:
+        if one.expected is None:
+            try:
+                files.publish(directory / name, one.content, owner=store.owner)
+            except FileExistsError:
+                raise Conflict(f"{name} exists already", hint="try again") from None
+        elif beneath.read_file(directory, PurePosixPath(name)) != one.expected:
+            raise Conflict(f"{name} was changed meanwhile", hint="try again")
+        else:
+            files.write_atomic(directory / name, one.content, owner=store.owner)

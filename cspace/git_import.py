@@ -1,0 +1,156 @@
+"""Writes a commit from bytes alone: no index, work tree, filter or hook of anybody's takes part.
+
+As in `cspace.git`, nothing here is ever pointed at a workspace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from cspace import proc
+from cspace.git import AS_STORED, environment, git
+
+AUTHOR = "cspace <cspace@localhost>"
+# git syncs packs and refs by itself, and loose objects only when it is told to.
+_CONFIG = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsync=committed,loose-object"),
+    *("-c", "fastimport.unpackLimit=20"),
+)
+
+
+def blob_id(content: bytes, algorithm: str) -> str:
+    """Return what git calls these bytes; algorithm is the repository's, sha1 or sha256."""
+    return hashlib.new(algorithm, b"blob %d\0%b" % (len(content), content)).hexdigest()
+
+
+@dataclass(slots=True)
+class Import:
+    """A stream for git that grows as blobs are added; nothing is in the repository before `commit`.
+
+    Attributes:
+        known: blobs that the repository has for sure.
+    """
+
+    repository: Path
+    algorithm: str
+    stream: IO[bytes]
+    known: set[str] = field(default_factory=set)
+
+    def add(self, content: bytes) -> str:
+        """Add a blob unless it is known; return its id."""
+        one = blob_id(content, self.algorithm)
+        if one not in self.known:
+            self.known.add(one)
+            self.stream.write(b"blob\n")
+            self._data(content)
+        return one
+
+    def commit(self, ref: str, parent: str | None, new: Commit) -> None:
+        """Move ref from parent to a new commit; with the parent's tree as far as it is not changed.
+
+        Raises:
+            CommandFailed: the ref is not at parent any more, or git said no.
+        """
+        said = new.message.encode("utf-8", "replace")
+        self.stream.write(f"commit {ref}\n".encode())
+        self.stream.write(f"committer {AUTHOR} {int(new.time.timestamp())} +0000\n".encode())
+        self._data(said)
+        if parent is not None:
+            self.stream.write(f"from {parent}\n".encode())
+        for path in new.removed:
+            self.stream.write(b"D %b\n" % _quoted(path))
+        for path, one in new.files.items():
+            self.stream.write(b"M 100644 %b %b\n" % (one.encode(), _quoted(path)))
+        self.stream.write(b"done\n")
+        self.stream.flush()
+        self.stream.seek(0)
+        words = ("fast-import", "--quiet", "--done", "--date-format=raw")
+        with proc.talk(
+            "git", "-C", self.repository, *_CONFIG, *words, env=environment() | AS_STORED,
+            stdin=self.stream,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+            process.stdout.read()
+
+    def _data(self, content: bytes) -> None:
+        self.stream.write(b"data %d\n%b\n" % (len(content), content))
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a commit changes: paths, with directories, that go; then files that come, by blob."""
+
+    message: str
+    time: datetime
+    removed: Collection[bytes]
+    files: Mapping[bytes, str]
+
+
+@contextlib.contextmanager
+def new_import(repository: Path, algorithm: str, known: Collection[str]) -> Iterator[Import]:
+    """Give an empty import; its stream lies on disk, since it may be larger than memory."""
+    with tempfile.TemporaryFile() as stream:
+        yield Import(repository, algorithm, stream, set(known))
+
+
+def _quoted(path: bytes) -> bytes:
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/"
+    return b'"%b"' % b"".join(bytes([each]) if each in plain else b"\\%03o" % each for each in path)
+
+
+@dataclass(slots=True)
+class BlobReader:
+    """Reads blobs one by one, as they are asked for, with one program."""
+
+    _stdin: IO[bytes]
+    _stdout: IO[bytes]
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes that an id or `<commit>:<path>` names, None where there are none."""
+        self._stdin.write(name.encode() + b"\n")
+        self._stdin.flush()
+        head = self._stdout.readline().split()
+        if len(head) != 3 or head[1] != b"blob":
+            if len(head) == 3 and head[1].isalpha() and head[2].isdigit():
+                self._stdout.read(int(head[2]) + 1)
+            return None
+        size = int(head[2])
+        return self._stdout.read(size + 1)[:size]
+
+
+@contextlib.contextmanager
+def blob_reader(repository: Path) -> Iterator[BlobReader]:
+    """Give a reader of the repository's blobs."""
+    words = ("git", "-C", repository, "cat-file", "--batch")
+    with proc.talk(*words, env=environment() | AS_STORED) as process:
+        assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
+        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+        yield BlobReader(process.stdin, process.stdout)
+        process.stdin.close()
+
+
+def list_commits(repository: Path, tip: str) -> tuple[str, ...]:
+    """Return the commits of a history without merges, oldest first."""
+    return tuple(git(repository, "rev-list", "--reverse", tip, env=AS_STORED).text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a repository keeps its own, and what it names objects by."""
+
+    common_directory: Path
+    algorithm: str
+
+
+def find_place(repository: Path) -> Place:
+    """Ask git for a repository's common directory and its hash."""
+    words = ("--path-format=absolute", "--git-common-dir", "--show-object-format")
+    common, algorithm = git(repository, "rev-parse", *words).text.rsplit("\n", 1)
+    return Place(Path(common), algorithm)

@@ -1,0 +1,89 @@
+"""`cspace context history` and `restore`, as processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cspace.context.records import Category, Finding
+from cspace.events import ignore
+from cspace.lifecycle.recorded_context import Recorder
+from cspace.lifecycle.shared_context import open_context
+from cspace.project import find_project
+from tests.cli.test_app import cspace
+
+
+@pytest.fixture
+def slug(repo: Path) -> str:
+    """Log a finding with an update; return its slug."""
+    store = open_context(repo, {}, ignore)
+    slug = store.log_finding(Finding("Sums are off", Category.BUG, "s")).slug
+    store.append_to_finding(slug, "fixed", status="resolved")
+    return slug
+
+
+def path_of(repo: Path, slug: str) -> Path:
+    return repo / f".cspace/context/findings/{slug}.md"
+
+
+def test_the_history_shows_versions_and_says_how_many_it_leaves_out(repo: Path, slug: str) -> None:
+    said = cspace("context", "history", slug, "--limit", "1", cwd=repo)
+    assert said.stdout.splitlines()[0].split() == ["TIME", "WHAT", "WHO", "ENTRY", "ID"]
+    assert f"findings/{slug}" in said.stdout
+    assert said.stderr == "1 older not shown; --limit shows more\n"
+    document = json.loads(cspace("context", "history", "--json", cwd=repo).stdout)
+    assert document["left_out"] == 0
+    assert set(document["changes"][0]) == {
+        *("time", "action", "entry", "revision", "author", "instance")
+    }
+
+
+def test_a_lost_record_comes_back_without_a_question(repo: Path, slug: str) -> None:
+    path = path_of(repo, slug)
+    before = path.read_bytes()
+    path.unlink()
+    planned = cspace("context", "restore", "--dry-run", cwd=repo)
+    assert f"create  findings/{slug}" in planned.stdout
+    assert not path.exists()
+    done = cspace("context", "restore", cwd=repo)
+    assert (done.returncode, path.read_bytes()) == (0, before)
+    assert "1 restored" in done.stderr
+
+
+def test_an_existing_record_is_replaced_only_after_a_yes(repo: Path, slug: str) -> None:
+    path = path_of(repo, slug)
+    before = path.read_bytes()
+    document = json.loads(cspace("context", "history", slug, "--json", cwd=repo).stdout)
+    first = document["changes"][-1]["time"]
+    refused = cspace("context", "restore", slug, "--at", first, cwd=repo)
+    assert (refused.returncode, path.read_bytes()) == (2, before)
+    assert "--yes" in refused.stderr
+    cspace("context", "restore", slug, "--at", first, "--yes", cwd=repo)
+    assert b"fixed" not in path.read_bytes()
+
+
+def test_an_unknown_entry_is_not_found(repo: Path, slug: str) -> None:
+    for words in (("history", "nothing"), ("restore", "nothing")):
+        said = cspace("context", *words, cwd=repo)
+        assert said.returncode == 3
+        assert "hint: cspace context history" in said.stderr
+
+
+def test_what_stands_in_a_lost_record_s_place_hazard_is_a_conflict(repo: Path, slug: str) -> None:
+    Recorder(find_project(repo), repo / "user", ignore).record()
+    path = path_of(repo, slug)
+    path.unlink()
+    path.mkdir()
+    said = cspace("context", "restore", cwd=repo)
+    assert said.returncode == 4
+    assert "exists already" in said.stderr
+
+
+def test_entries_are_completed(repo: Path, slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Recorder(find_project(repo), repo / "user", ignore).record()
+    monkeypatch.setenv("_CSPACE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "cspace context restore find")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    assert cspace(cwd=repo).stdout.split() == [f"findings/{slug}"]
