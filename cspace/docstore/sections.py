@@ -70,6 +70,8 @@ class Layout:
 
     def unescape(self, text: str) -> str:
         """Return what `escape` was given."""
+        if "\\" not in text:
+            return text
         return self._structure.sub(lambda line: line[1] + line[2][1:], text)
 
     def render(self, texts: Mapping[str, str]) -> str:
