@@ -151,4 +151,6 @@ def _shown(text: str) -> str:
 def one_line(text: str) -> str:
     """Return text on one line, without characters that a reader can not see."""
     joined = " ".join(text.split())
+    if joined.isprintable():
+        return joined
     return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in joined)
