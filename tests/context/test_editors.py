@@ -63,7 +63,7 @@ def test_what_was_saved_before_an_append_began_is_there_after_it(
 ) -> None:
     logged = store.log_finding(Finding("x", Category.BUG, "s"))
     path = root / logged.path
-    rounds = counts(20, 1000)
+    rounds = counts(20, 300)
     with editor(path, how) as person:
         for number in range(rounds):
             before = {line for line in path.read_text("utf-8").splitlines() if "person:" in line}

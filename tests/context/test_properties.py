@@ -140,7 +140,7 @@ def append(document: bytes, note: str, status: Status | None) -> bytes:
 
 
 def begins_a_header(document: bytes) -> bool:
-    return re.match(rb"(\xef\xbb\xbf)?---[ \t]*\r?\n", document) is not None
+    return re.match(rb"(\xef\xbb\xbf)?---[ \t]*\r?(\n|\Z)", document) is not None
 
 
 def parse(document: bytes) -> Entry:
