@@ -35,7 +35,7 @@ def show(
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what agents are told, or one entry as it stands in its file.
+    """Show what agents are told, or one entry as it stands.
 
     Sections are one page: people's files whole, decisions and discoveries newest first, of findings
     the open and acknowledged ones. An entry comes byte for byte.
@@ -131,7 +131,7 @@ def search(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find entries by words of their titles and texts, the best first.
+    """Find entries by words, the best first.
 
     Case and accents do not matter. Where nothing is found the exit code is 3.
 
@@ -166,7 +166,9 @@ def _sections(given: list[str] | None) -> tuple[str, ...]:
 
 @app.command()
 def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Say what is wrong in the context's files, and what repairs it.
+    """Say what is wrong in the context's files.
+
+    Each with the command that repairs it.
 
     It changes nothing itself. Where something is found the exit code is 8.
 

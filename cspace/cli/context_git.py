@@ -84,7 +84,9 @@ def configure(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have git merge two branches' updates to one finding without conflict.
+    """Have git merge updates to one finding by itself.
+
+    Two branches that updated it then merge without conflict.
 
     Adds a merge driver to this repository's own git configuration, and a line to its
     info/attributes; shows what changes.

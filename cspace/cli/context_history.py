@@ -40,7 +40,7 @@ def history(
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List what happened to the records of the context, the newest first.
+    """List what happened to entries, the newest first.
 
     `git show ID` prints the content of a version.
 

@@ -34,7 +34,7 @@ def playbook(
         Path | None, typer.Option(metavar="TEMPLATE", help="A template of your own instead.")
     ] = None,
 ) -> None:
-    """Print an agent's first turn, with direction and roadmap in it.
+    """Print an agent's first turn.
 
     A template's ${STRATEGIC_CONTEXT_PREAMBLE} becomes what direction.md and roadmap.md hold, byte
     for byte.

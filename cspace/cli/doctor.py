@@ -35,7 +35,9 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
     show_diagnoses(found, as_json=as_json)
 
 
-def show_diagnoses(found: tuple[Diagnosis, ...], *, as_json: bool, doctor: str = "doctor") -> None:
+def show_diagnoses(
+    found: tuple[Diagnosis, ...], *, as_json: bool, said: str = "doctor found"
+) -> None:
     """Print what was found.
 
     Raises:
@@ -52,4 +54,4 @@ def show_diagnoses(found: tuple[Diagnosis, ...], *, as_json: bool, doctor: str =
     else:
         render.show_lines(["nothing found"])
     if found:
-        raise Diagnosed(f"{doctor} found {render.count(len(found), 'thing')}")
+        raise Diagnosed(f"{said} {render.count(len(found), 'thing')}")

@@ -27,4 +27,4 @@ def findings_doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     deps: Deps = context.obj
     found = examine_findings(deps.context_to_read(), deps.project)
-    show_diagnoses(found, as_json=as_json, doctor="findings doctor")
+    show_diagnoses(found, as_json=as_json, said="findings doctor found")

@@ -190,7 +190,7 @@ def test_a_search_ranks_and_shows_where_and_nothing_is_exit_3(filled: Path) -> N
     answer = cspace("context", "search", "zurich", "SQLITE", cwd=filled)
     assert answer.stdout.splitlines() == [
         "decisions/2026-04-14-use-sqlite  Use SQLite",
-        "    ## Context",
+        "    c",
         "discoveries/2026-04-15-zones  Zones",
         "    Zürich",
     ]
