@@ -48,6 +48,7 @@ def harmless(person: Person, path: Path) -> bool:
         place,
         place / "instances",
         place / "instances" / person.id,
+        person.repo / ".git/cspace",  # where a context's history would be kept
     )
 
 

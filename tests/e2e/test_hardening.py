@@ -24,6 +24,7 @@ WRITABLE = {
     f"{HOME}/.claude",
     f"{HOME}/.claude/projects/-workspace/memory",
     *(f"{HOME}/.cspace/context/{kind}" for kind in ("decisions", "discoveries", "findings")),
+    f"{HOME}/.cspace/journal",
 }
 READ_ONLY = {f"{HOME}/.cspace/context", "/run/secrets"}
 SECRET = "task-marker-six"

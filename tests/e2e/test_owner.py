@@ -46,7 +46,10 @@ def check_owner(person: Person, owner: int) -> None:
     assert person.workspace("mercury") / "deep/er" in new
     assert person.repo / ".cspace/memory/topic.md" in new
     assert person.repo / ".cspace/context/findings/2026-01-01-found.md" in new
-    assert set(new.values()) == {(owner, owner)}
+    # What lies in the repository's own directory is whoever's git it is that writes there.
+    git = {path for path in new if path.is_relative_to(person.repo / ".git")}
+    assert {new[path] for path in git} == {before[person.repo / ".git"]}
+    assert {new[path] for path in new.keys() - git} == {(owner, owner)}
 
 
 def check_mounts(person: Person, owner: int) -> None:
