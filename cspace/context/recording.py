@@ -10,8 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from cspace import files
-from cspace.context import authored, blocks, history, journal, present, snapshots
+from cspace.context import authored, history, journal, present, snapshots
+from cspace.context.finding_parts import Block, parse_parts
 from cspace.context.history import Action, Change
+from cspace.context.merge import lacking
 from cspace.context.records import Kind
 from cspace.errors import CommandFailed
 from cspace.git_import import BlobReader, Place, blob_id, blob_reader, new_import
@@ -67,7 +69,7 @@ class _Journaled:
     """What the journals say, entry by entry, in the order of their lines."""
 
     changes: list[Change] = field(default_factory=list)
-    updates: dict[str, list[blocks.History]] = field(default_factory=dict)
+    updates: dict[str, tuple[Block, ...]] = field(default_factory=dict)
     unread: int = 0
 
 
@@ -219,9 +221,9 @@ def _read_journals(
                 )
             )  # fmt: skip
             if event.kind is Kind.FINDING and revision and state.get(entry, revision) != revision:
-                said.updates.setdefault(entry, []).append(blocks.parse_history(event.content))
                 # The longest is enough to compare with: updates only ever come.
-                said.updates[entry] = [max(said.updates[entry], key=lambda it: len(it.blocks))]
+                found = parse_parts(event.content).blocks
+                said.updates[entry] = max(said.updates.get(entry, ()), found, key=len)
     said.changes.sort(key=lambda change: change.time)
     return said
 
@@ -287,15 +289,15 @@ def _went_back(
             if any(change.revision == state[entry] for change in changes):
                 yield entry
             elif history.kind_of(entry) is Kind.FINDING:
-                earlier = [*said.updates.get(entry, ()), *_read_histories(blobs, newest)]
-                now = blocks.parse_history(present.read_entry(root, entry) or b"")
-                if blocks.lacks(now, earlier):
+                now = parse_parts(present.read_entry(root, entry) or b"").blocks
+                earlier = [said.updates.get(entry, ()), *_read_updates(blobs, newest)]
+                if any(lacking(now, one) for one in earlier):
                     yield entry
 
 
-def _read_histories(
+def _read_updates(
     blobs: BlobReader, versions: Iterable[history.Version]
-) -> Iterator[blocks.History]:
+) -> Iterator[tuple[Block, ...]]:
     # What is only in this stream yet, the journals told of.
     for version in versions:
-        yield blocks.parse_history(blobs.read(version.revision) or b"")
+        yield parse_parts(blobs.read(version.revision) or b"").blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,12 +12,12 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from cspace import assets, beneath, files
-from cspace.context import blocks, history
+from cspace.context import history
 from cspace.context.history import Action, Change, Version
+from cspace.context.merge import union_updates
 from cspace.context.records import HUMAN, ROOT, Kind
 from cspace.context.store import ContextStore
 from cspace.docstore import frontmatter
-from cspace.docstore.frontmatter import parse_front_matter
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 
 _CREATED = re.compile(rb"^created:[ \t]*(\S.*?)[ \t]*\r?$", re.MULTILINE)
@@ -198,32 +199,16 @@ def _plan_record(
     base = contents[newest] if now is None or went_back else now
     content = base
     if history.kind_of(entry) is Kind.FINDING:
-        content = unite_updates(base, [contents[one] for one in versions])
+        # Where a person has to join them, the history still has every version.
+        with contextlib.suppress(CspaceError):
+            known = [contents[one] for one in versions]
+            content = union_updates(base, *known, by_heading=True)
     if now is None:
         yield Restoration(entry, Step.CREATE, newest.time, "it is missing", content)
     elif content != now:
         step = Step.REPLACE if went_back else Step.UPDATE
         reason = "it went back" if went_back else "it lacks updates"
         yield Restoration(entry, step, newest.time, reason, content, now)
-
-
-def unite_updates(base: bytes, versions: Iterable[bytes]) -> bytes:
-    """Return a finding's file with the updates that other versions have and it lacks.
-
-    Its status becomes that of the newest update, where that is one of those that came.
-    """
-    ours = blocks.parse_history(base)
-    missing = blocks.lacks(ours, [blocks.parse_history(one) for one in versions])
-    if not missing:
-        return base
-    united = blocks.unite(ours, missing)
-    newest = blocks.parse_history(united).blocks[-1]
-    if newest not in missing or parse_front_matter(united).text("status") == newest.status:
-        return united
-    try:
-        return frontmatter.replace_value(united, "status", newest.status)
-    except CspaceError:  # a header that only a person can change
-        return united
 
 
 def _plan_displaced(
