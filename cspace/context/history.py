@@ -14,9 +14,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from cspace.context.records import HUMAN, ROOT, Kind
-
-# What a document of any shape can raise while it is read.
-MALFORMED = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+from cspace.errors import MALFORMED
 
 
 class Action(StrEnum):

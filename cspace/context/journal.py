@@ -21,10 +21,10 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from cspace import beneath, files
-from cspace.context.history import MALFORMED, Action
+from cspace.context.history import Action
 from cspace.context.records import Kind
 from cspace.docstore import slugs
-from cspace.errors import CspaceError, UsageError, expected
+from cspace.errors import MALFORMED, CspaceError, UsageError, expected
 from cspace.files import Owner
 
 NAME, LOCK = "context-journal.jsonl", "context-journal.lock"

@@ -20,6 +20,10 @@ class Kind(StrEnum):
         return {"decision": "decisions", "discovery": "discoveries", "finding": "findings"}[self]
 
 
+# What a digest is made of.
+SECTIONS = (*HUMAN, *(kind.plural for kind in Kind))
+
+
 class Status(StrEnum):
     """Where a finding stands; any may follow any."""
 

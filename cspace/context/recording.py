@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from cspace import files
+from cspace.clock import Clock
 from cspace.context import authored, history, journal, present, snapshots
 from cspace.context.finding_parts import Block, parse_parts
 from cspace.context.history import Action, Change
@@ -89,9 +90,7 @@ def exclusive(place: Place) -> Iterator[None]:
         yield
 
 
-def record(
-    root: Path, place: Place, taken: tuple[Taken, ...], clock: Callable[[], datetime]
-) -> Outcome:
+def record(root: Path, place: Place, taken: tuple[Taken, ...], clock: Clock) -> Outcome:
     """Add what the journals and the disk tell to the history; what was taken can go after that.
 
     The caller holds the history.
@@ -119,7 +118,7 @@ def _record(
     place: Place,
     tip: str | None,
     journals: tuple[Taken, ...],
-    clock: Callable[[], datetime],
+    clock: Clock,
 ) -> Outcome:
     path = directory_of(place) / KNOWN
     known = present.load_known(path)
@@ -155,9 +154,7 @@ class Preview:
     contents: Mapping[str, bytes]
 
 
-def preview(
-    root: Path, place: Place, journals: tuple[Taken, ...], clock: Callable[[], datetime]
-) -> Preview:
+def preview(root: Path, place: Place, journals: tuple[Taken, ...], clock: Clock) -> Preview:
     """Return what `record` would make of journals where they lie; changes nothing.
 
     Raises:

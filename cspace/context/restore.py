@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from pathlib import PurePosixPath
 
-from cspace import assets, beneath, files
+from cspace import assets
 from cspace.context import history
 from cspace.context.history import Action, Change, Version
 from cspace.context.merge import union_updates
-from cspace.context.records import HUMAN, ROOT, Kind
+from cspace.context.naming import EntryName, find_name, human_name
+from cspace.context.records import HUMAN, Kind
 from cspace.context.store import ContextStore
 from cspace.docstore import frontmatter
-from cspace.errors import Conflict, CspaceError, NotFound, UsageError
+from cspace.errors import CspaceError, NotFound
 
 _CREATED = re.compile(rb"^created:[ \t]*(\S.*?)[ \t]*\r?$", re.MULTILINE)
 
@@ -66,20 +66,27 @@ class Sources:
     revision_of: Callable[[bytes], str]
 
 
-def find_entry(recorded: Iterable[str], name: str) -> str:
-    """Return the entry that a person means: `findings/<slug>`, a bare slug, a human-owned file.
+def find_entry(recorded: Iterable[str], given: str) -> str:
+    """Return the entry that a person means, also one that is gone; found as records always are.
 
     Raises:
         NotFound: nothing of that name was ever recorded.
-        UsageError: several kinds have it.
+        UsageError: several are called so.
     """
-    plain = name.removeprefix(f"{ROOT}/").removesuffix(".md")
-    found = sorted(entry for entry in recorded if plain in (entry, entry.rpartition("/")[2]))
-    if not found:
-        raise NotFound(f"{name!r} was never recorded", hint="cspace context history")
-    if len(found) > 1 and plain not in found:
-        raise UsageError(f"{name!r} is the name of {', '.join(found)}", hint="name one of them")
-    return plain if plain in found else found[0]
+    known = frozenset(recorded)
+    human = human_name(given)
+    if human in known:
+        return str(human)
+    names = (
+        EntryName(kind, entry.partition("/")[2])
+        for entry in sorted(known)
+        if (kind := history.kind_of(entry)) is not None
+    )
+    try:
+        found = find_name(given, names, listed="cspace context history")
+    except NotFound as error:
+        raise NotFound(f"{given!r} was never recorded", hint=error.hint) from None
+    return history.entry_of(found.kind, found.slug)
 
 
 def plan_all(sources: Sources) -> tuple[Restoration, ...]:
@@ -259,14 +266,4 @@ def apply_restoration(store: ContextStore, one: Restoration) -> None:
     if kind is not None:
         store.put_entry(kind, one.entry.partition("/")[2], one.content, one.expected)
         return
-    name = f"{one.entry}.md"
-    with beneath.pinned(store.root, ROOT, create=True, owner=store.owner) as directory:
-        if one.expected is None:
-            try:
-                files.publish(directory / name, one.content, owner=store.owner)
-            except FileExistsError:
-                raise Conflict(f"{name} exists already", hint="try again") from None
-        elif beneath.read_file(directory, PurePosixPath(name)) != one.expected:
-            raise Conflict(f"{name} was changed meanwhile", hint="try again")
-        else:
-            files.write_atomic(directory / name, one.content, owner=store.owner)
+    store.human_folder().put(one.entry, one.content, one.expected)

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from cspace.context import entryfile
-from cspace.context.digest import SECTIONS, one_line, render_skipped
+from cspace.context.digest import one_line, render_skipped
+from cspace.context.kinds import SECTIONS
 from cspace.context.reading import reading
 from cspace.context.records import HUMAN, ROOT, Kind, Listing, Skipped
 from cspace.context.store import ContextStore

@@ -171,7 +171,11 @@ class Folder:
         return True
 
     def put(
-        self, stem: str, content: bytes, expected: bytes | None, done: Callable[[bytes], None]
+        self,
+        stem: str,
+        content: bytes,
+        expected: bytes | None,
+        done: Callable[[bytes], None] = _nothing,
     ) -> None:
         """Store a document as it is, when what stands there is still what is expected.
 

@@ -141,6 +141,17 @@ def test_what_was_removed_on_purpose_comes_back_only_by_its_name(brain: Brain) -
     assert brain.contents() == before
 
 
+def test_what_is_gone_is_found_by_as_much_of_its_name_as_tells_it_apart(brain: Brain) -> None:
+    slug = brain.find("Sums are off")
+    brain.record()
+    brain.wipe()
+    for given in ("sums", f"finding/{slug}", f".cspace/context/findings/{slug}.md"):
+        assert brain.planned(given) == [("create", f"findings/{slug}")]
+    brain.decide("Sums are cents")
+    with pytest.raises(UsageError, match="'sums' may be"):
+        brain.planned("sums")
+
+
 def test_at_a_time_an_entry_is_what_it_was_and_that_can_be_undone(brain: Brain) -> None:
     slug = brain.find("Bug")
     first = brain.contents()
