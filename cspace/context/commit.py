@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import tempfile
@@ -21,6 +20,7 @@ from cspace.docstore.opened import SUFFIX
 from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound, UsageError
 from cspace.git import Staged
 from cspace.git_commits import NO_FILE, Change
+from cspace.git_import import blob_id
 
 _FOLDERS = (ROOT, *(ROOT / kind.plural for kind in Kind))
 _KINDS = {ROOT / kind.plural: kind for kind in Kind}
@@ -194,7 +194,7 @@ class _Surveyor:
 
     def _id_of(self, content: bytes) -> str:
         # Of thousands of files only those that differ are handed to git.
-        return hashlib.new(self.object_format, b"blob %d\0" % len(content) + content).hexdigest()
+        return blob_id(content, self.object_format)
 
     def change(self, path: PurePosixPath, content: bytes) -> tuple[Changed, Change]:
         """Describe a file that changed, and keep its content."""
@@ -254,7 +254,8 @@ def _apply(root: Path, head: str | None, survey: _Survey, message: str) -> str:
     git_commits.write_blobs(root, (survey.copies / one for one in sorted(kept)))
     tree = git_commits.write_tree(root, head, entries)
     commit = git_commits.write_commit(root, tree, head, message)
-    before = git_commits.staged(root, str(ROOT), entries)
+    index = git.list_index(root, path=str(ROOT))
+    before = tuple(_change_of(one, index) for one in entries)
     # The index first: a kill in between leaves what is staged, and not what looks taken back.
     _stage(root, entries)
     try:
@@ -282,6 +283,7 @@ def _taken_back(
 
 
 def _change_of(like: Change, tree: dict[bytes, Staged]) -> Change:
+    """Return what makes a path what a tree or an index says of it."""
     known = tree.get(like.path, Staged(NO_FILE, "0" * len(like.id), hidden=False))
     return Change(like.path, known.mode, known.id)
 

@@ -41,10 +41,10 @@ class Known:
     entries: Mapping[str, tuple[Stamp, str]] = field(default_factory=dict)
     directories: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def state(self) -> dict[str, str]:
-        """The revision of each entry."""
-        return {entry: revision for entry, (_, revision) in self.entries.items()}
+
+def state_of(seen: Mapping[str, tuple[Stamp, str]]) -> dict[str, str]:
+    """Return the revision of each entry that was seen."""
+    return {entry: revision for entry, (_, revision) in seen.items()}
 
 
 def observe(

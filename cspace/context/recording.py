@@ -125,12 +125,9 @@ def _record(
     before = _state(root, tip, known)
     with new_import(root, place.algorithm, before.values()) as stream:
         seen = present.observe(root, known, before, stream.add)
-        now = clock()
-        state = {entry: revision for entry, (_, revision) in seen.items()}
-        said = _read_journals(journals, state, stream.add, now)
-        compared = _compare(before, state, said.changes, now)
+        now, state = clock(), present.state_of(seen)
+        said, changes = _tell(journals, before, state, stream.add, now)
         losses = _find_losses(root, tip, before, state, said)
-        changes = (*said.changes, *compared)
         if changes:
             snapshots.record(stream, tip, before, snapshots.Recording(changes, state), now)
     found = present.find_directories(root)
@@ -170,13 +167,9 @@ def preview(root: Path, place: Place, journals: tuple[Taken, ...], clock: Clock)
     tip = snapshots.find_tip(root)
     known = present.load_known(directory_of(place) / KNOWN)
     before = _state(root, tip, known)
-    seen = present.observe(root, known, before, add)
-    now = clock()
-    state = {entry: revision for entry, (_, revision) in seen.items()}
-    said = _read_journals(journals, state, add, now)
-    compared = _compare(before, state, said.changes, now)
-    recorded = snapshots.load_changes(root, tip)
-    return Preview((*recorded, *said.changes, *compared), contents)
+    state = present.state_of(present.observe(root, known, before, add))
+    _, changes = _tell(journals, before, state, add, clock())
+    return Preview((*snapshots.load_changes(root, tip), *changes), contents)
 
 
 def find_losses(root: Path, place: Place) -> tuple[Loss, ...]:
@@ -189,14 +182,26 @@ def find_losses(root: Path, place: Place) -> tuple[Loss, ...]:
     known = present.load_known(directory_of(place) / KNOWN)
     before = _state(root, tip, known)
     seen = present.observe(root, known, before, lambda text: blob_id(text, place.algorithm))
-    state = {entry: revision for entry, (_, revision) in seen.items()}
+    state = present.state_of(seen)
     return _find_losses(root, tip, before, state, _Journaled())
 
 
 def _state(root: Path, tip: str | None, known: present.Known) -> dict[str, str]:
     if tip is None:
         return {}
-    return known.state if known.tip == tip else snapshots.load_state(root, tip)
+    return present.state_of(known.entries) if known.tip == tip else snapshots.load_state(root, tip)
+
+
+def _tell(
+    journals: Iterable[Taken],
+    before: Mapping[str, str],
+    state: Mapping[str, str],
+    add: Callable[[bytes], str],
+    now: datetime,
+) -> tuple[_Journaled, tuple[Change, ...]]:
+    """Return what the journals say, and with what the disk tells all that is new."""
+    said = _read_journals(journals, state, add, now)
+    return said, (*said.changes, *_compare(before, state, said.changes, now))
 
 
 def _read_journals(
