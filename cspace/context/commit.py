@@ -17,7 +17,7 @@ from cspace.context.entryfile import parse_entry
 from cspace.context.records import ROOT, Entry, Kind, Skipped
 from cspace.docstore.folder import Folder
 from cspace.docstore.opened import SUFFIX
-from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound, UsageError
+from cspace.errors import CommandFailed, Conflict, CspaceError, UsageError
 from cspace.git import Staged
 from cspace.git_commits import NO_FILE, Change
 from cspace.git_import import blob_id
@@ -167,30 +167,21 @@ class _Surveyor:
 
     def iter_changed(self) -> Iterator[tuple[PurePosixPath, bytes]]:
         """Yield the files that the commit has otherwise or not, with their content."""
-        for path in self._list_present():
-            try:
-                content = Folder(self.root, path.parent).read(path.name.removesuffix(SUFFIX))
-            except NotFound:
-                continue  # removed since the directory was read
-            except CspaceError as error:
-                reason = str(error).removeprefix(f"{path}: ")
-                self.skipped.append(Skipped(str(path), reason))
-                continue
-            known = self.tracked.get(os.fsencode(path))
-            same = known is not None and known.mode in _REGULAR
-            if not (same and known is not None and known.id == self._id_of(content)):
-                yield path, content
-
-    def _list_present(self) -> Iterator[PurePosixPath]:
         for folder in _FOLDERS:
-            yield from (folder / f"{one}{SUFFIX}" for one in self._stems(folder))
+            try:
+                yield from self._iter_changed(Folder(self.root, folder))
+            except CspaceError as error:
+                self.skipped.append(Skipped(str(folder), str(error)))
 
-    def _stems(self, folder: PurePosixPath) -> tuple[str, ...]:
-        try:
-            return Folder(self.root, folder).list_stems()
-        except CspaceError as error:
-            self.skipped.append(Skipped(str(folder), str(error)))
-            return ()
+    def _iter_changed(self, folder: Folder) -> Iterator[tuple[PurePosixPath, bytes]]:
+        for stem, found in folder.read_all():
+            path = folder.path_of(stem)
+            known = self.tracked.get(os.fsencode(path))
+            if isinstance(found, CspaceError):
+                reason = str(found).removeprefix(f"{path}: ")
+                self.skipped.append(Skipped(str(path), reason))
+            elif not (known and known.mode in _REGULAR and known.id == self._id_of(found)):
+                yield path, found
 
     def _id_of(self, content: bytes) -> str:
         # Of thousands of files only those that differ are handed to git.

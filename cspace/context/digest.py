@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from cspace.context.entryfile import dump_update
-from cspace.context.kinds import SECTIONS
+from cspace.context.kinds import BY_PLURAL, SECTIONS
 from cspace.context.listing import ALWAYS, DEFAULT_LIMIT, Period, Wanted, newest
 from cspace.context.records import (
     HUMAN,
@@ -64,7 +64,7 @@ def read_context(
         if name in HUMAN:
             parts.append(_human(store, name))
             continue
-        kind = next(kind for kind in Kind if kind.plural == name)
+        kind = BY_PLURAL[name]
         found = _records(store, kind, period, limit)
         parts.append(_render_records(kind, found))
         skipped += found.skipped

@@ -20,8 +20,9 @@ class Kind(StrEnum):
         return {"decision": "decisions", "discovery": "discoveries", "finding": "findings"}[self]
 
 
+BY_PLURAL = {kind.plural: kind for kind in Kind}
 # What a digest is made of.
-SECTIONS = (*HUMAN, *(kind.plural for kind in Kind))
+SECTIONS = (*HUMAN, *BY_PLURAL)
 
 
 class Status(StrEnum):

@@ -18,12 +18,10 @@ from pathlib import Path, PurePosixPath
 from cspace import beneath, files
 from cspace.context.history import path_of
 from cspace.context.records import HUMAN, ROOT, Kind
+from cspace.context.remembered import SETTLING
 from cspace.docstore.folder import Folder
 from cspace.docstore.opened import Stamp, stamp_of
 from cspace.errors import MALFORMED, CspaceError
-
-# Coarser than any file system's clock.
-_RACY_NS = 2_000_000_000
 
 _UNKNOWN = Stamp(0, 0, 0, 0, 0)
 
@@ -71,7 +69,7 @@ def observe(
                 continue
             except (OSError, CspaceError):
                 revision = before.get(entry, "")
-        if started - max(stamp.mtime, stamp.ctime) < _RACY_NS:
+        if started - max(stamp.mtime, stamp.ctime) < SETTLING * 1e9:
             stamp = _UNKNOWN
         if revision:
             found[entry] = (stamp, revision)
