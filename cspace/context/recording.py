@@ -280,7 +280,7 @@ def _went_back(
     state: Mapping[str, str],
     said: _Journaled,
 ) -> Iterator[str]:
-    """Yield those whose present content is not the newest one known, or that lack updates."""
+    """Yield those that hold an older content than the newest one, lack updates, or are empty."""
     recorded = history.by_entry((*snapshots.load_changes(root, tip), *said.changes))
     with blob_reader(root) as blobs:
         for entry in suspects:
@@ -290,11 +290,16 @@ def _went_back(
                 continue  # a journal told of an earlier write only now
             if any(change.revision == state[entry] for change in changes):
                 yield entry
-            elif history.kind_of(entry) is Kind.FINDING:
-                now = parse_parts(present.read_entry(root, entry) or b"").blocks
-                earlier = [said.updates.get(entry, ()), *_read_updates(blobs, newest)]
-                if any(lacking(now, one) for one in earlier):
+            elif (kind := history.kind_of(entry)) is not None:
+                now = present.read_entry(root, entry) or b""
+                earlier = (said.updates.get(entry, ()), *_read_updates(blobs, newest))
+                if not now.strip() or (kind is Kind.FINDING and _lacks_updates(now, earlier)):
                     yield entry
+
+
+def _lacks_updates(document: bytes, earlier: Iterable[tuple[Block, ...]]) -> bool:
+    found = parse_parts(document).blocks
+    return any(lacking(found, one) for one in earlier)
 
 
 def _read_updates(

@@ -151,9 +151,13 @@ def _plan_newest(
         # What stands there is recorded: it is this version.
         return
     contents = {version: sources.read(version.revision) for version in versions}
-    mine = now if now is not None else contents[versions[-1]]
-    same = [one for one in versions if _is_same(contents[one], mine)]
-    others = [one for one in versions if one not in same]
+    # An emptied file says nothing, so it is as good as missing.
+    written = [one for one in versions if contents[one].strip()]
+    if not written:
+        return
+    mine = now if now and now.strip() else contents[written[-1]]
+    same = [one for one in written if _is_same(contents[one], mine)]
+    others = [one for one in written if one not in same]
     yield from _plan_record(entry, same, contents, now)
     if others:
         yield from _plan_displaced(sources, entry, others, contents)
@@ -202,8 +206,9 @@ def _plan_record(
     if not versions:
         return
     newest = versions[-1]
+    emptied = now is not None and not now.strip()
     went_back = now is not None and now != contents[newest] and now in contents.values()
-    base = contents[newest] if now is None or went_back else now
+    base = contents[newest] if now is None or emptied or went_back else now
     content = base
     if history.kind_of(entry) is Kind.FINDING:
         # Where a person has to join them, the history still has every version.
@@ -213,8 +218,9 @@ def _plan_record(
     if now is None:
         yield Restoration(entry, Step.CREATE, newest.time, "it is missing", content)
     elif content != now:
-        step = Step.REPLACE if went_back else Step.UPDATE
+        step = Step.REPLACE if emptied or went_back else Step.UPDATE
         reason = "it went back" if went_back else "it lacks updates"
+        reason = "it was emptied" if emptied else reason
         yield Restoration(entry, step, newest.time, reason, content, now)
 
 
