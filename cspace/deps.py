@@ -8,12 +8,12 @@ import os
 import pwd
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cspace import git, paths
+from cspace.clock import utc_now
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report
 from cspace.owner import find_owner
@@ -140,7 +140,7 @@ class Deps:
             user=self.user,
             owner=find_owner(),
             blueprint=blueprint,
-            now=lambda: datetime.now(UTC),
+            now=utc_now,
             report=self.report,
         )
 
@@ -180,7 +180,7 @@ class Deps:
             images=frozenset(
                 plan_image(owner, base_image=base, ca_bundle=bundle).tag for base, bundle in wanted
             ),
-            now=lambda: datetime.now(UTC),
+            now=utc_now,
             report=self.report,
         )
 

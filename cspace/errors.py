@@ -12,6 +12,9 @@ CspaceError             exit 1   anything expected; carries an optional hint
 
 from __future__ import annotations
 
+# What a document of any shape can raise while it is read.
+MALFORMED = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+
 
 class CspaceError(Exception):
     """An expected failure.

@@ -123,6 +123,16 @@ def config_value(repository: Path, key: str) -> str | None:
     return asked.text if asked.code == 0 else None
 
 
+def is_configured(repository: Path, key: str) -> bool:
+    """Tell whether a key is set to true.
+
+    Raises:
+        CommandFailed: its value is neither true nor false.
+    """
+    words = ("config", "--type=bool", "--get", key)
+    return git(repository, *words, ok=(0, 1)).text == "true"
+
+
 def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
     """Tell whether every commit of ancestor is in descendant."""
     answer = git(repository, "merge-base", "--is-ancestor", ancestor, descendant, ok=(0, 1))
@@ -172,14 +182,13 @@ def push_settings(repository: Path) -> tuple[PushSetting, ...]:
         else:
             mirrors.add(remote)
     return tuple(
-        PushSetting(remote, remote in mirrors and _is_mirror(repository, remote), tuple(found))
+        PushSetting(
+            remote,
+            remote in mirrors and is_configured(repository, f"remote.{remote}.mirror"),
+            tuple(found),
+        )
         for remote, found in sorted(specs.items())
     )
-
-
-def _is_mirror(repository: Path, remote: str) -> bool:
-    words = ("config", "--type=bool", "--get", f"remote.{remote}.mirror")
-    return git(repository, *words).text == "true"
 
 
 def object_format(repository: Path) -> str:
@@ -239,19 +248,25 @@ class Staged:
     hidden: bool
 
 
-def list_index(repository: Path, index: Path) -> dict[bytes, Staged]:
-    """Return what a file of an index's form stages, by path.
+def list_index(repository: Path, index: Path | None = None, path: str = "") -> dict[bytes, Staged]:
+    """Return what an index stages, by path.
+
+    Args:
+        index: a file of an index's form; None for the one in use.
+        path: only what is at and below it; empty for all.
 
     Raises:
         CommandFailed: git can not read it.
     """
     words = ("-c", "core.fsmonitor=false", "ls-files", "-t", "--stage", "--full-name", "-z")
-    said = git(repository, *words, env=AS_STORED | {"GIT_INDEX_FILE": str(index)}).stdout
+    chosen = {"GIT_INDEX_FILE": str(index)} if index else {}
+    only = ("--", path) if path else ()
+    said = git(repository, *words, *only, env=AS_STORED | chosen).stdout
     found = {}
     for line in filter(None, said.split(b"\0")):
-        known, _, path = line.partition(b"\t")
+        known, _, name = line.partition(b"\t")
         tag, mode, one, _ = known.decode("ascii").split()
-        found[path] = Staged(mode, one, hidden=tag == "S")
+        found[name] = Staged(mode, one, hidden=tag == "S")
     return found
 
 

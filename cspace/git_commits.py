@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cspace.git import AS_STORED, Staged, git
+from cspace.git import AS_STORED, Staged, git, is_configured
 
 # No program of the repository's configuration runs, and no index is written in another form.
 _QUIET = (
@@ -104,8 +104,7 @@ def write_commit(repository: Path, tree: str, parent: str | None, message: str) 
     Raises:
         CommandFailed: git does not know who the user is, or can not sign.
     """
-    words = ("config", "--type=bool", "--get", "commit.gpgSign")
-    signed = git(repository, *words, ok=(0, 1)).text == "true"
+    signed = is_configured(repository, "commit.gpgSign")
     options = [*(["-p", parent] if parent else []), *(["-S"] if signed else [])]
     return git(
         repository, *_QUIET, "commit-tree", tree, *options, "-F", "-",
@@ -131,19 +130,6 @@ def stage(repository: Path, changes: Iterable[Change]) -> None:
     """
     words = (*_QUIET, "update-index", "-z", "--index-info")
     git(repository, *words, stdin=_index_info(changes))
-
-
-def staged(repository: Path, path: str, changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Return what takes these changes, all at or below path, back out of the user's index."""
-    words = (*_QUIET, "ls-files", "--stage", "--full-name", "-z", "--", path)
-    known = {}
-    for line in filter(None, git(repository, *words, env=AS_STORED).stdout.split(b"\0")):
-        facts, _, name = line.partition(b"\t")
-        mode, one, _ = facts.decode("ascii").split()
-        known[name] = Change(name, mode, one)
-    return tuple(
-        known.get(one.path) or Change(one.path, NO_FILE, "0" * len(one.id)) for one in changes
-    )
 
 
 def _index_info(changes: Iterable[Change]) -> bytes:

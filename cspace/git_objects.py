@@ -173,7 +173,7 @@ def read_file(repository: Path, commit: str, path: str, *, limit: int) -> bytes:
     size = max(object_sizes(repository, [f"{commit}:{path}"]).values(), default=0)
     if size > limit:
         raise CspaceError(f"{path} in {commit} has {size} bytes, more than {limit}")
-    return git(repository, "cat-file", "blob", f"{commit}:{path}", env=AS_STORED).stdout
+    return read_blob(repository, f"{commit}:{path}")
 
 
 def check_connected(repository: Path, prefix: str, family: str) -> None:
@@ -238,7 +238,7 @@ def _split(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def read_blob(repository: Path, one: str) -> bytes:
-    """Return the bytes of a blob."""
+    """Return the bytes of the blob that an id or `<commit>:<path>` names."""
     return git(repository, "cat-file", "blob", one, env=AS_STORED).stdout
 
 

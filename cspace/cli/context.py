@@ -8,9 +8,9 @@ import typer
 
 from cspace.cli import context_change, context_log, entries, render
 from cspace.cli.doctor import show_diagnoses
-from cspace.cli.entries import SECTIONS, Limit, Since, Until
+from cspace.cli.entries import Limit, Since, Until
 from cspace.cli.options import AsJson
-from cspace.context.kinds import Kind
+from cspace.context.kinds import SECTIONS, Kind
 from cspace.deps import Deps
 from cspace.errors import NotFound, UsageError
 

@@ -8,8 +8,9 @@ import typer
 
 from cspace.cli import render
 from cspace.cli.ask import confirm
+from cspace.cli.entries import complete_recorded
 from cspace.cli.inside import on_terminal
-from cspace.cli.options import AsJson, DryRun, Yes, complete_entry
+from cspace.cli.options import AsJson, DryRun, Yes
 from cspace.deps import Deps
 from cspace.errors import CspaceError, UsageError
 
@@ -22,7 +23,7 @@ Entry = Annotated[
     typer.Argument(
         metavar="[ENTRY]",
         help="findings/SLUG, a slug, direction, … [all].",
-        autocompletion=complete_entry,
+        autocompletion=complete_recorded,
     ),
 ]
 

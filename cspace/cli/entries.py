@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cspace.cli import render
-from cspace.context.kinds import HUMAN, Kind
+from cspace.context.kinds import HUMAN, SECTIONS, Kind
 from cspace.deps import make_deps
 from cspace.errors import CspaceError
 from cspace.events import ignore
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cspace.context.naming import EntryName
     from cspace.context.records import Listing, Skipped
     from cspace.context.store import ContextStore
-
-SECTIONS = (*HUMAN, *(kind.plural for kind in Kind))
 
 
 def _complete(incomplete: str, kinds: tuple[Kind, ...], others: Sequence[str] = ()) -> list[str]:
@@ -59,6 +57,16 @@ def complete_editable(incomplete: str) -> list[str]:
 def complete_finding(incomplete: str) -> list[str]:
     """Complete a finding."""
     return _complete(incomplete, (Kind.FINDING,))
+
+
+def complete_recorded(incomplete: str) -> list[str]:
+    """Complete an entry that was recorded, also one that is gone."""
+    from cspace.lifecycle.context_restore import list_entries  # noqa: PLC0415  only when asked
+
+    names: tuple[str, ...] = ()
+    with contextlib.suppress(CspaceError):
+        names = list_entries(make_deps(ignore).project)
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def _day_option(help_text: str) -> Any:

@@ -35,17 +35,6 @@ def complete_archive(incomplete: str) -> list[str]:
     return [word for word in dict.fromkeys(words) if word.startswith(incomplete)]
 
 
-def complete_entry(incomplete: str) -> list[str]:
-    """Complete an entry of the context that was recorded."""
-    from cspace.lifecycle.context_restore import list_entries  # noqa: PLC0415  only when asked
-
-    try:
-        names = list_entries(make_deps(ignore).project)
-    except CspaceError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
-
-
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="The instance.", autocompletion=complete_name)
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import tempfile
@@ -18,9 +17,10 @@ from cspace.context.entryfile import parse_entry
 from cspace.context.records import ROOT, Entry, Kind, Skipped
 from cspace.docstore.folder import Folder
 from cspace.docstore.opened import SUFFIX
-from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound, UsageError
+from cspace.errors import CommandFailed, Conflict, CspaceError, UsageError
 from cspace.git import Staged
 from cspace.git_commits import NO_FILE, Change
+from cspace.git_import import blob_id
 
 _FOLDERS = (ROOT, *(ROOT / kind.plural for kind in Kind))
 _KINDS = {ROOT / kind.plural: kind for kind in Kind}
@@ -167,34 +167,25 @@ class _Surveyor:
 
     def iter_changed(self) -> Iterator[tuple[PurePosixPath, bytes]]:
         """Yield the files that the commit has otherwise or not, with their content."""
-        for path in self._list_present():
-            try:
-                content = Folder(self.root, path.parent).read(path.name.removesuffix(SUFFIX))
-            except NotFound:
-                continue  # removed since the directory was read
-            except CspaceError as error:
-                reason = str(error).removeprefix(f"{path}: ")
-                self.skipped.append(Skipped(str(path), reason))
-                continue
-            known = self.tracked.get(os.fsencode(path))
-            same = known is not None and known.mode in _REGULAR
-            if not (same and known is not None and known.id == self._id_of(content)):
-                yield path, content
-
-    def _list_present(self) -> Iterator[PurePosixPath]:
         for folder in _FOLDERS:
-            yield from (folder / f"{one}{SUFFIX}" for one in self._stems(folder))
+            try:
+                yield from self._iter_changed(Folder(self.root, folder))
+            except CspaceError as error:
+                self.skipped.append(Skipped(str(folder), str(error)))
 
-    def _stems(self, folder: PurePosixPath) -> tuple[str, ...]:
-        try:
-            return Folder(self.root, folder).list_stems()
-        except CspaceError as error:
-            self.skipped.append(Skipped(str(folder), str(error)))
-            return ()
+    def _iter_changed(self, folder: Folder) -> Iterator[tuple[PurePosixPath, bytes]]:
+        for stem, found in folder.read_all():
+            path = folder.path_of(stem)
+            known = self.tracked.get(os.fsencode(path))
+            if isinstance(found, CspaceError):
+                reason = str(found).removeprefix(f"{path}: ")
+                self.skipped.append(Skipped(str(path), reason))
+            elif not (known and known.mode in _REGULAR and known.id == self._id_of(found)):
+                yield path, found
 
     def _id_of(self, content: bytes) -> str:
         # Of thousands of files only those that differ are handed to git.
-        return hashlib.new(self.object_format, b"blob %d\0" % len(content) + content).hexdigest()
+        return blob_id(content, self.object_format)
 
     def change(self, path: PurePosixPath, content: bytes) -> tuple[Changed, Change]:
         """Describe a file that changed, and keep its content."""
@@ -254,7 +245,8 @@ def _apply(root: Path, head: str | None, survey: _Survey, message: str) -> str:
     git_commits.write_blobs(root, (survey.copies / one for one in sorted(kept)))
     tree = git_commits.write_tree(root, head, entries)
     commit = git_commits.write_commit(root, tree, head, message)
-    before = git_commits.staged(root, str(ROOT), entries)
+    index = git.list_index(root, path=str(ROOT))
+    before = tuple(_change_of(one, index) for one in entries)
     # The index first: a kill in between leaves what is staged, and not what looks taken back.
     _stage(root, entries)
     try:
@@ -282,6 +274,7 @@ def _taken_back(
 
 
 def _change_of(like: Change, tree: dict[bytes, Staged]) -> Change:
+    """Return what makes a path what a tree or an index says of it."""
     known = tree.get(like.path, Staged(NO_FILE, "0" * len(like.id), hidden=False))
     return Change(like.path, known.mode, known.id)
 

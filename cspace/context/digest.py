@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from cspace.context.entryfile import dump_update
+from cspace.context.kinds import BY_PLURAL, SECTIONS
 from cspace.context.listing import ALWAYS, DEFAULT_LIMIT, Period, Wanted, newest
 from cspace.context.records import (
     HUMAN,
@@ -20,7 +21,6 @@ from cspace.context.records import (
 from cspace.context.store import ContextStore
 from cspace.errors import CspaceError
 
-SECTIONS = (*HUMAN, *(kind.plural for kind in Kind))
 LIVE = frozenset({Status.OPEN.value, Status.ACKNOWLEDGED.value})
 MAX_FINDINGS = 10
 LAST_UPDATES = 3
@@ -64,7 +64,7 @@ def read_context(
         if name in HUMAN:
             parts.append(_human(store, name))
             continue
-        kind = next(kind for kind in Kind if kind.plural == name)
+        kind = BY_PLURAL[name]
         found = _records(store, kind, period, limit)
         parts.append(_render_records(kind, found))
         skipped += found.skipped

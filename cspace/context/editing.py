@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from cspace import assets, beneath, files
+from cspace import assets
 from cspace.context.authored import check_text
-from cspace.context.naming import get_entry_name
-from cspace.context.records import HUMAN, ROOT, Kind
+from cspace.context.naming import get_entry_name, human_name
+from cspace.context.records import ROOT, Kind
 from cspace.context.store import ContextStore
-from cspace.docstore.folder import Folder
 from cspace.docstore.opened import SUFFIX
-from cspace.errors import Conflict, CspaceError, NotFound, UsageError
+from cspace.errors import Conflict, NotFound, UsageError
 
 # Comparing longer texts line by line may take minutes.
 MAX_DIFF_LINES = 20_000
@@ -45,9 +44,9 @@ def load_original(store: ContextStore, given: str) -> Original:
         NotFound: there is no such record.
         UsageError: several records are called so, or the file is read-only inside an instance.
     """
-    stem = given.removeprefix(f"{ROOT}/").removesuffix(SUFFIX)
-    if stem in HUMAN:
-        return _load_human(store, stem)
+    human = human_name(given)
+    if human is not None:
+        return _load_human(store, human)
     name = get_entry_name(store.root, given)
     folder = store.folder(name.kind)
     content = folder.read(name.slug)
@@ -62,15 +61,11 @@ def _load_human(store: ContextStore, stem: str) -> Original:
         )
     path = ROOT / f"{stem}{SUFFIX}"
     try:
-        return Original(stem, None, stem, path, _human_folder(store).read(stem))
+        return Original(stem, None, stem, path, store.human_folder().read(stem))
     except NotFound:
         store.check_root()
         template = assets.template(path.name).encode()
         return Original(stem, None, stem, path, template, missing=True)
-
-
-def _human_folder(store: ContextStore) -> Folder:
-    return Folder(store.root, ROOT, store.origin.author, store.owner)
 
 
 def save_edited(store: ContextStore, original: Original, after: bytes) -> None:
@@ -100,19 +95,16 @@ def save_edited(store: ContextStore, original: Original, after: bytes) -> None:
 
 def _replace(store: ContextStore, original: Original, change: Callable[[bytes], bytes]) -> None:
     if original.kind is None:
-        _human_folder(store).edit(original.stem, change)
+        store.human_folder().edit(original.stem, change)
     else:
         store.edit_entry(original.kind, original.stem, change)
 
 
 def _publish(store: ContextStore, original: Original, content: bytes) -> None:
     try:
-        with beneath.pinned(store.root, ROOT, create=True, owner=store.owner) as directory:
-            files.publish(directory / original.path.name, content, owner=store.owner)
-    except FileExistsError:
+        store.human_folder().put(original.stem, content, expected=None)
+    except Conflict:
         raise _moved(original, "created") from None
-    except OSError as error:
-        raise CspaceError(f"{original.path}: {error.strerror}") from error
 
 
 def _moved(original: Original, what: str) -> Conflict:

@@ -24,12 +24,18 @@ class Block:
     """
 
     time: datetime.datetime
+    author: str
     status: str
     text: str
     framing: str
     last: bool
     ending: str
     key: tuple[str, str]
+
+    @property
+    def heading(self) -> tuple[datetime.datetime, str, str]:
+        """What tells updates apart as long as nobody writes two in one second."""
+        return self.time, self.author, self.status
 
     def framed(self, *, last: bool, ending: str) -> str:
         """Return its text with what has to follow it in another place.
@@ -115,6 +121,7 @@ def parse_parts(document: bytes) -> Parts:
         blocks.append(
             Block(
                 time=time,
+                author=heading[2],
                 status=heading[3],
                 text=body[heading.start() : end],
                 framing=body[end:until],

@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from cspace.context.records import HUMAN, ROOT, Kind
-
-# What a document of any shape can raise while it is read.
-MALFORMED = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+from cspace.context.kinds import BY_PLURAL
+from cspace.context.records import ROOT, Kind
+from cspace.errors import MALFORMED
 
 
 class Action(StrEnum):
@@ -67,12 +66,7 @@ def entry_of(kind: Kind, stem: str) -> str:
 
 def kind_of(entry: str) -> Kind | None:
     """Return the kind of an entry's record, None for a human-owned file."""
-    return next((kind for kind in Kind if entry.startswith(f"{kind.plural}/")), None)
-
-
-def is_human(entry: str) -> bool:
-    """Tell whether an entry is direction, principles or roadmap."""
-    return entry in HUMAN
+    return BY_PLURAL.get(entry.partition("/")[0])
 
 
 def dump_change(change: Change) -> str:

@@ -21,10 +21,10 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from cspace import beneath, files
-from cspace.context.history import MALFORMED, Action
+from cspace.context.history import Action
 from cspace.context.records import Kind
 from cspace.docstore import slugs
-from cspace.errors import CspaceError, UsageError, expected
+from cspace.errors import MALFORMED, CspaceError, UsageError, expected
 from cspace.files import Owner
 
 NAME, LOCK = "context-journal.jsonl", "context-journal.lock"
@@ -100,8 +100,7 @@ class FileJournal:
                 if self._is_current(descriptor):
                     _append(descriptor, dump_event(event))
                 else:  # its lines were taken since we opened it
-                    with contextlib.closing(_Descriptor(self._open())) as fresh:
-                        _append(fresh.number, dump_event(event))
+                    self._append_anew(dump_event(event))
         except (OSError, CspaceError) as error:
             # The record stands: that it is not in the journal too must not make it fail.
             print(  # noqa: T201  stdout is the protocol's, stderr the client's log
@@ -110,6 +109,13 @@ class FileJournal:
                 file=sys.stderr,
                 flush=True,
             )
+
+    def _append_anew(self, line: bytes) -> None:
+        descriptor = self._open()
+        try:
+            _append(descriptor, line)
+        finally:
+            os.close(descriptor)
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -163,14 +169,6 @@ def _regular_size(place: Path) -> int:
             hint=f"look at it and move it away: ls -ld {place}",
         )
     return found.st_size
-
-
-@dataclass(slots=True)
-class _Descriptor:
-    number: int
-
-    def close(self) -> None:
-        os.close(self.number)
 
 
 def _append(descriptor: int, line: bytes) -> None:

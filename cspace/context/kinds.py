@@ -20,6 +20,11 @@ class Kind(StrEnum):
         return {"decision": "decisions", "discovery": "discoveries", "finding": "findings"}[self]
 
 
+BY_PLURAL = {kind.plural: kind for kind in Kind}
+# What a digest is made of.
+SECTIONS = (*HUMAN, *BY_PLURAL)
+
+
 class Status(StrEnum):
     """Where a finding stands; any may follow any."""
 

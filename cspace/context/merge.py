@@ -5,6 +5,7 @@ What is not an update or a key of the front matter is left to git, which merges 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 from collections import Counter
@@ -37,7 +38,8 @@ def reconcile(base: bytes, ours: bytes, theirs: bytes) -> Reconciled:
     """
     sides = [parse_parts(one) for one in (base, ours, theirs)]
     old, mine, other = (side.blocks for side in sides)
-    blocks = _placed(_surviving(mine, old, other), _added(mine, old, other))
+    kept = _beyond(mine, _keys(old) - _keys(other))
+    blocks = _placed(kept, _beyond(other, _keys(mine) | _keys(old)))
     headers = merge_header.merge(*(side.header for side in sides), status=_latest_status(blocks))
     joined = [
         _dump(replace(side, header=header), blocks, like=sides[1])
@@ -48,11 +50,14 @@ def reconcile(base: bytes, ours: bytes, theirs: bytes) -> Reconciled:
     return Reconciled(*joined)
 
 
-def union_updates(ours: bytes, *others: bytes) -> bytes:
+def union_updates(ours: bytes, *others: bytes, by_heading: bool = False) -> bytes:
     """Return a finding with the updates that it lacks and other versions of it have.
 
     Nothing of it is lost or repeated. Where the newest update is one that it lacked, its status
-    becomes that update's; all other bytes stay.
+    becomes that update's, if its header can be changed safely; all other bytes stay.
+
+    Args:
+        by_heading: as `lacking` tells updates apart: one whose note was edited is not added again.
 
     Raises:
         CspaceError: ours is written in a way in which an update more would not be read as one.
@@ -60,7 +65,9 @@ def union_updates(ours: bytes, *others: bytes) -> bytes:
     mine = parse_parts(ours)
     blocks = mine.blocks
     for other in others:
-        blocks = _placed(blocks, _added(blocks, (), parse_parts(other).blocks))
+        theirs = parse_parts(other).blocks
+        missing = lacking(blocks, theirs) if by_heading else _beyond(theirs, _keys(blocks))
+        blocks = _placed(blocks, missing)
     if len(blocks) == len(mine.blocks):
         return ours
     joined = _dump(mine, blocks, like=mine)
@@ -70,42 +77,42 @@ def union_updates(ours: bytes, *others: bytes) -> bytes:
             hint="look for headings in the text that are named as its sections are",
         )
     newest = max(blocks, key=_age)
-    if newest in mine.blocks:
-        return joined
-    return frontmatter.replace_value(joined, "status", newest.status)
+    if newest not in mine.blocks:
+        with contextlib.suppress(CspaceError):  # a header that only a person can change
+            return frontmatter.replace_value(joined, "status", newest.status)
+    return joined
+
+
+def lacking(blocks: Iterable[Block], other: Iterable[Block]) -> tuple[Block, ...]:
+    """Return the updates of another version that these have not.
+
+    One whose note was edited since is there: it stands under the same heading.
+    """
+    blocks, other = tuple(blocks), tuple(other)
+    more = Counter(one.heading for one in other) - Counter(one.heading for one in blocks)
+    missing = []
+    for block in _beyond(other, _keys(blocks)):
+        if more[block.heading] > 0:
+            more[block.heading] -= 1
+            missing.append(block)
+    return tuple(missing)
 
 
 def _keys(blocks: Iterable[Block]) -> Counter[tuple[str, str]]:
     return Counter(block.key for block in blocks)
 
 
-def _surviving(
-    mine: tuple[Block, ...], old: tuple[Block, ...], other: tuple[Block, ...]
-) -> tuple[Block, ...]:
-    """Return ours without what theirs removed."""
-    removed = _keys(old) - _keys(other)
-    kept = []
-    for block in mine:
-        if removed[block.key] > 0:
-            removed[block.key] -= 1
-        else:
-            kept.append(block)
-    return tuple(kept)
-
-
-def _added(
-    mine: tuple[Block, ...], old: tuple[Block, ...], other: tuple[Block, ...]
-) -> tuple[Block, ...]:
-    """Return what theirs has more often than ours, and ours did not remove."""
+def _beyond(blocks: Iterable[Block], known: Counter[tuple[str, str]]) -> tuple[Block, ...]:
+    """Return the blocks that are there more often than known says."""
     # The same note twice within a second is two updates, in either version.
-    known = _keys(mine) | _keys(old)
-    added = []
-    for block in other:
-        if known[block.key] > 0:
-            known[block.key] -= 1
+    left = known.copy()
+    found = []
+    for block in blocks:
+        if left[block.key] > 0:
+            left[block.key] -= 1
         else:
-            added.append(block)
-    return tuple(added)
+            found.append(block)
+    return tuple(found)
 
 
 def _placed(blocks: tuple[Block, ...], added: tuple[Block, ...]) -> tuple[Block, ...]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cspace.context.records import ROOT, Kind
+from cspace.context.records import HUMAN, ROOT, Kind
 from cspace.docstore.folder import NEAREST_OF, Folder
 from cspace.docstore.opened import SUFFIX
 from cspace.errors import NotFound, UsageError
 
 ALL_KINDS = tuple(Kind)
 CANDIDATES = 5
+LISTED = "see what there is: cspace context list"
 _DAY = re.compile(r"\d{4}-\d\d-\d\d-")
 
 
@@ -53,22 +55,45 @@ def get_entry_name(
         NotFound: no record is called so.
         UsageError: several are.
     """
-    wanted, stem = _split(given, kinds)
-    names = list_names(root, wanted)
+    wanted, _ = _split(given, kinds)
+    return find_name(given, list_names(root, wanted), whole=whole)
+
+
+def find_name(
+    given: str, names: Iterable[EntryName], *, whole: bool = False, listed: str = LISTED
+) -> EntryName:
+    """Find the one of these records that a person means, as `get_entry_name` does.
+
+    Args:
+        listed: the hint where none is near.
+    """
+    wanted, stem = _split(given, ALL_KINDS)
+    names = tuple(name for name in names if name.kind in wanted)
     found = tuple(name for name in names if name.slug == stem)
     if not found and stem and not whole:
         found = tuple(name for name in names if _without_day(name) == stem)
         found = found or tuple(name for name in names if _starts(name, stem))
     if not found:
-        raise _unknown(given, stem, names, whole=whole)
+        said = _nearest(stem, names, whole=whole)
+        raise NotFound(f"no entry is called {given!r}", hint=said or listed)
     if len(found) > 1:
         raise _ambiguous(given, found)
     return found[0]
 
 
+def human_name(given: str) -> str | None:
+    """Return the human-owned file that a person means, None for anything else."""
+    below = _below(given)
+    return below if below in HUMAN else None
+
+
+def _below(given: str) -> str:
+    return given.removeprefix(f"{ROOT}/").removesuffix(SUFFIX)
+
+
 def _split(given: str, kinds: tuple[Kind, ...]) -> tuple[tuple[Kind, ...], str]:
     """Return the kinds that are asked for, and the slug or a part of it."""
-    below = given.removeprefix(f"{ROOT}/").removesuffix(SUFFIX)
+    below = _below(given)
     head, slash, stem = below.partition("/")
     if not slash:
         return kinds, below
@@ -83,14 +108,13 @@ def _starts(name: EntryName, words: str) -> bool:
     return name.slug.startswith(words) or _without_day(name).startswith(words)
 
 
-def _unknown(given: str, stem: str, names: tuple[EntryName, ...], *, whole: bool) -> NotFound:
+def _nearest(stem: str, names: tuple[EntryName, ...], *, whole: bool) -> str:
     known = {name.slug: name for name in names}
     near = [slug for slug in known if stem and stem in slug][:CANDIDATES]
     near = near or difflib.get_close_matches(stem, list(known)[-NEAREST_OF:], n=3)
     nearest = ", ".join(str(known[slug]) for slug in near)
     said = "a whole slug is needed; the nearest are" if whole else "the nearest are"
-    hint = f"{said} {nearest}" if near else "see what there is: cspace context list"
-    return NotFound(f"no entry is called {given!r}", hint=hint)
+    return f"{said} {nearest}" if near else ""
 
 
 def _ambiguous(given: str, found: tuple[EntryName, ...]) -> UsageError:

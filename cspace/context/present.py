@@ -1,7 +1,7 @@
 """What the context holds on the disk at this moment, as git would name each content.
 
-A file that did not change since it was last read is not read again: it is known by inode, size and
-both times, and one that changed just before we looked is not trusted the next time.
+A file that did not change since it was last read is not read again: it is known by its stamp, and
+one that changed just before we looked is not trusted the next time.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
-from cspace.context.history import MALFORMED
+from cspace.context.history import path_of
 from cspace.context.records import HUMAN, ROOT, Kind
-from cspace.docstore.opened import SUFFIX
-from cspace.errors import CspaceError
+from cspace.context.remembered import SETTLING
+from cspace.docstore.folder import Folder
+from cspace.docstore.opened import Stamp, stamp_of
+from cspace.errors import MALFORMED, CspaceError
 
-# Coarser than any file system's clock.
-_RACY_NS = 2_000_000_000
-
-Stamp = tuple[int, int, int, int]
+_UNKNOWN = Stamp(0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +39,10 @@ class Known:
     entries: Mapping[str, tuple[Stamp, str]] = field(default_factory=dict)
     directories: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def state(self) -> dict[str, str]:
-        """The revision of each entry."""
-        return {entry: revision for entry, (_, revision) in self.entries.items()}
+
+def state_of(seen: Mapping[str, tuple[Stamp, str]]) -> dict[str, str]:
+    """Return the revision of each entry that was seen."""
+    return {entry: revision for entry, (_, revision) in seen.items()}
 
 
 def observe(
@@ -54,24 +53,24 @@ def observe(
     What is there and can not be read stays as it was before. No link is followed.
 
     Raises:
-        OSError: a directory can not be read, so nothing is known.
+        CspaceError, OSError: a directory can not be read, so nothing is known.
     """
     started = time.time_ns()
     # What is known by its stamp only is not added: the repository must have it for sure.
     stored = set(before.values())
     found: dict[str, tuple[Stamp, str]] = {}
     for entry, directory, status in _iter_files(root):
-        stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        then, revision = known.entries.get(entry, ((0, 0, 0, 0), ""))
+        stamp = stamp_of(status)
+        then, revision = known.entries.get(entry, (_UNKNOWN, ""))
         if then != stamp or revision not in stored:
             try:
-                revision = add(_read(directory, f"{entry.rpartition('/')[2]}{SUFFIX}"))
+                revision = add(beneath.read_file(directory, PurePosixPath(path_of(entry).name)))
             except FileNotFoundError:
                 continue
             except (OSError, CspaceError):
                 revision = before.get(entry, "")
-        if started - max(stamp[2], stamp[3]) < _RACY_NS:
-            stamp = (0, 0, 0, 0)
+        if started - max(stamp.mtime, stamp.ctime) < SETTLING * 1e9:
+            stamp = _UNKNOWN
         if revision:
             found[entry] = (stamp, revision)
     return found
@@ -91,50 +90,27 @@ def find_directories(root: Path) -> dict[str, int]:
 
 def read_entry(root: Path, entry: str) -> bytes | None:
     """Return an entry's bytes, None when it is not there; OSError or CspaceError as for reading."""
-    folder, _, stem = entry.rpartition("/")
     try:
-        with beneath.pinned(root, ROOT / folder) as directory:
-            return _read(directory, f"{stem}{SUFFIX}")
+        return beneath.read_file(root, path_of(entry))
     except FileNotFoundError:
         return None
 
 
 def _iter_files(root: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
-    for folder in ("", *(kind.plural for kind in Kind)):
-        try:
-            with beneath.pinned(root, ROOT / folder) as directory:
-                for name, status in _list(directory):
-                    stem = name.removesuffix(SUFFIX)
-                    if folder or stem in HUMAN:
-                        yield (f"{folder}/{stem}" if folder else stem), directory, status
-        except FileNotFoundError:
-            continue
-
-
-def _list(directory: Path) -> Iterator[tuple[str, os.stat_result]]:
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
-                with contextlib.suppress(FileNotFoundError):
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode):
-                        yield entry.name, status
-
-
-def _read(directory: Path, name: str) -> bytes:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(directory / name, flags)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise CspaceError(f"{name} is not a regular file")
-    return beneath.read_limited(descriptor, name)
+    """Yield each entry, the very directory that it was found in, and its status."""
+    for prefix in ("", *(f"{kind.plural}/" for kind in Kind)):
+        with Folder(root, ROOT / prefix).opened() as opened:
+            directory = Path(f"/proc/self/fd/{opened.descriptor}")
+            for stem, status in opened.scan():
+                if stat.S_ISREG(status.st_mode) and (prefix or stem in HUMAN):
+                    yield f"{prefix}{stem}", directory, status
 
 
 def load_known(path: Path) -> Known:
     """Read what was saved; nothing is known where that can not be read."""
     try:
         data = json.loads(path.read_bytes())
-        rows = ((entry, (tuple(stamp), revision)) for entry, stamp, revision in data["entries"])
+        rows = ((entry, (Stamp(*stamp), revision)) for entry, stamp, revision in data["entries"])
         return Known(str(data["tip"]), dict(rows), dict(data["directories"]))
     except (*MALFORMED, OSError):
         return Known()

@@ -10,8 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from cspace import files
-from cspace.context import authored, blocks, history, journal, present, snapshots
+from cspace.clock import Clock
+from cspace.context import authored, history, journal, present, snapshots
+from cspace.context.finding_parts import Block, parse_parts
 from cspace.context.history import Action, Change
+from cspace.context.merge import lacking
 from cspace.context.records import Kind
 from cspace.errors import CommandFailed
 from cspace.git_import import BlobReader, Place, blob_id, blob_reader, new_import
@@ -67,7 +70,7 @@ class _Journaled:
     """What the journals say, entry by entry, in the order of their lines."""
 
     changes: list[Change] = field(default_factory=list)
-    updates: dict[str, list[blocks.History]] = field(default_factory=dict)
+    updates: dict[str, tuple[Block, ...]] = field(default_factory=dict)
     unread: int = 0
 
 
@@ -87,9 +90,7 @@ def exclusive(place: Place) -> Iterator[None]:
         yield
 
 
-def record(
-    root: Path, place: Place, taken: tuple[Taken, ...], clock: Callable[[], datetime]
-) -> Outcome:
+def record(root: Path, place: Place, taken: tuple[Taken, ...], clock: Clock) -> Outcome:
     """Add what the journals and the disk tell to the history; what was taken can go after that.
 
     The caller holds the history.
@@ -117,19 +118,16 @@ def _record(
     place: Place,
     tip: str | None,
     journals: tuple[Taken, ...],
-    clock: Callable[[], datetime],
+    clock: Clock,
 ) -> Outcome:
     path = directory_of(place) / KNOWN
     known = present.load_known(path)
     before = _state(root, tip, known)
     with new_import(root, place.algorithm, before.values()) as stream:
         seen = present.observe(root, known, before, stream.add)
-        now = clock()
-        state = {entry: revision for entry, (_, revision) in seen.items()}
-        said = _read_journals(journals, state, stream.add, now)
-        compared = _compare(before, state, said.changes, now)
+        now, state = clock(), present.state_of(seen)
+        said, changes = _tell(journals, before, state, stream.add, now)
         losses = _find_losses(root, tip, before, state, said)
-        changes = (*said.changes, *compared)
         if changes:
             snapshots.record(stream, tip, before, snapshots.Recording(changes, state), now)
     found = present.find_directories(root)
@@ -153,9 +151,7 @@ class Preview:
     contents: Mapping[str, bytes]
 
 
-def preview(
-    root: Path, place: Place, journals: tuple[Taken, ...], clock: Callable[[], datetime]
-) -> Preview:
+def preview(root: Path, place: Place, journals: tuple[Taken, ...], clock: Clock) -> Preview:
     """Return what `record` would make of journals where they lie; changes nothing.
 
     Raises:
@@ -171,13 +167,9 @@ def preview(
     tip = snapshots.find_tip(root)
     known = present.load_known(directory_of(place) / KNOWN)
     before = _state(root, tip, known)
-    seen = present.observe(root, known, before, add)
-    now = clock()
-    state = {entry: revision for entry, (_, revision) in seen.items()}
-    said = _read_journals(journals, state, add, now)
-    compared = _compare(before, state, said.changes, now)
-    recorded = snapshots.load_changes(root, tip)
-    return Preview((*recorded, *said.changes, *compared), contents)
+    state = present.state_of(present.observe(root, known, before, add))
+    _, changes = _tell(journals, before, state, add, clock())
+    return Preview((*snapshots.load_changes(root, tip), *changes), contents)
 
 
 def find_losses(root: Path, place: Place) -> tuple[Loss, ...]:
@@ -190,14 +182,26 @@ def find_losses(root: Path, place: Place) -> tuple[Loss, ...]:
     known = present.load_known(directory_of(place) / KNOWN)
     before = _state(root, tip, known)
     seen = present.observe(root, known, before, lambda text: blob_id(text, place.algorithm))
-    state = {entry: revision for entry, (_, revision) in seen.items()}
+    state = present.state_of(seen)
     return _find_losses(root, tip, before, state, _Journaled())
 
 
 def _state(root: Path, tip: str | None, known: present.Known) -> dict[str, str]:
     if tip is None:
         return {}
-    return known.state if known.tip == tip else snapshots.load_state(root, tip)
+    return present.state_of(known.entries) if known.tip == tip else snapshots.load_state(root, tip)
+
+
+def _tell(
+    journals: Iterable[Taken],
+    before: Mapping[str, str],
+    state: Mapping[str, str],
+    add: Callable[[bytes], str],
+    now: datetime,
+) -> tuple[_Journaled, tuple[Change, ...]]:
+    """Return what the journals say, and with what the disk tells all that is new."""
+    said = _read_journals(journals, state, add, now)
+    return said, (*said.changes, *_compare(before, state, said.changes, now))
 
 
 def _read_journals(
@@ -219,9 +223,9 @@ def _read_journals(
                 )
             )  # fmt: skip
             if event.kind is Kind.FINDING and revision and state.get(entry, revision) != revision:
-                said.updates.setdefault(entry, []).append(blocks.parse_history(event.content))
                 # The longest is enough to compare with: updates only ever come.
-                said.updates[entry] = [max(said.updates[entry], key=lambda it: len(it.blocks))]
+                found = parse_parts(event.content).blocks
+                said.updates[entry] = max(said.updates.get(entry, ()), found, key=len)
     said.changes.sort(key=lambda change: change.time)
     return said
 
@@ -276,7 +280,7 @@ def _went_back(
     state: Mapping[str, str],
     said: _Journaled,
 ) -> Iterator[str]:
-    """Yield those whose present content is not the newest one known, or that lack updates."""
+    """Yield those that hold an older content than the newest one, lack updates, or are empty."""
     recorded = history.by_entry((*snapshots.load_changes(root, tip), *said.changes))
     with blob_reader(root) as blobs:
         for entry in suspects:
@@ -286,16 +290,21 @@ def _went_back(
                 continue  # a journal told of an earlier write only now
             if any(change.revision == state[entry] for change in changes):
                 yield entry
-            elif history.kind_of(entry) is Kind.FINDING:
-                earlier = [*said.updates.get(entry, ()), *_read_histories(blobs, newest)]
-                now = blocks.parse_history(present.read_entry(root, entry) or b"")
-                if blocks.lacks(now, earlier):
+            elif (kind := history.kind_of(entry)) is not None:
+                now = present.read_entry(root, entry) or b""
+                earlier = (said.updates.get(entry, ()), *_read_updates(blobs, newest))
+                if not now.strip() or (kind is Kind.FINDING and _lacks_updates(now, earlier)):
                     yield entry
 
 
-def _read_histories(
+def _lacks_updates(document: bytes, earlier: Iterable[tuple[Block, ...]]) -> bool:
+    found = parse_parts(document).blocks
+    return any(lacking(found, one) for one in earlier)
+
+
+def _read_updates(
     blobs: BlobReader, versions: Iterable[history.Version]
-) -> Iterator[blocks.History]:
+) -> Iterator[tuple[Block, ...]]:
     # What is only in this stream yet, the journals told of.
     for version in versions:
-        yield blocks.parse_history(blobs.read(version.revision) or b"")
+        yield parse_parts(blobs.read(version.revision) or b"").blocks

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from pathlib import PurePosixPath
 
-from cspace import assets, beneath, files
-from cspace.context import blocks, history
+from cspace import assets
+from cspace.context import history
 from cspace.context.history import Action, Change, Version
-from cspace.context.records import HUMAN, ROOT, Kind
+from cspace.context.merge import union_updates
+from cspace.context.naming import EntryName, find_name, human_name
+from cspace.context.records import HUMAN, Kind
 from cspace.context.store import ContextStore
 from cspace.docstore import frontmatter
-from cspace.docstore.frontmatter import parse_front_matter
-from cspace.errors import Conflict, CspaceError, NotFound, UsageError
+from cspace.errors import CspaceError, NotFound
 
 _CREATED = re.compile(rb"^created:[ \t]*(\S.*?)[ \t]*\r?$", re.MULTILINE)
 
@@ -65,20 +66,27 @@ class Sources:
     revision_of: Callable[[bytes], str]
 
 
-def find_entry(recorded: Iterable[str], name: str) -> str:
-    """Return the entry that a person means: `findings/<slug>`, a bare slug, a human-owned file.
+def find_entry(recorded: Iterable[str], given: str) -> str:
+    """Return the entry that a person means, also one that is gone; found as records always are.
 
     Raises:
         NotFound: nothing of that name was ever recorded.
-        UsageError: several kinds have it.
+        UsageError: several are called so.
     """
-    plain = name.removeprefix(f"{ROOT}/").removesuffix(".md")
-    found = sorted(entry for entry in recorded if plain in (entry, entry.rpartition("/")[2]))
-    if not found:
-        raise NotFound(f"{name!r} was never recorded", hint="cspace context history")
-    if len(found) > 1 and plain not in found:
-        raise UsageError(f"{name!r} is the name of {', '.join(found)}", hint="name one of them")
-    return plain if plain in found else found[0]
+    known = frozenset(recorded)
+    human = human_name(given)
+    if human in known:
+        return str(human)
+    names = (
+        EntryName(kind, entry.partition("/")[2])
+        for entry in sorted(known)
+        if (kind := history.kind_of(entry)) is not None
+    )
+    try:
+        found = find_name(given, names, listed="cspace context history")
+    except NotFound as error:
+        raise NotFound(f"{given!r} was never recorded", hint=error.hint) from None
+    return history.entry_of(found.kind, found.slug)
 
 
 def plan_all(sources: Sources) -> tuple[Restoration, ...]:
@@ -143,9 +151,13 @@ def _plan_newest(
         # What stands there is recorded: it is this version.
         return
     contents = {version: sources.read(version.revision) for version in versions}
-    mine = now if now is not None else contents[versions[-1]]
-    same = [one for one in versions if _is_same(contents[one], mine)]
-    others = [one for one in versions if one not in same]
+    # An emptied file says nothing, so it is as good as missing.
+    written = [one for one in versions if contents[one].strip()]
+    if not written:
+        return
+    mine = now if now and now.strip() else contents[written[-1]]
+    same = [one for one in written if _is_same(contents[one], mine)]
+    others = [one for one in written if one not in same]
     yield from _plan_record(entry, same, contents, now)
     if others:
         yield from _plan_displaced(sources, entry, others, contents)
@@ -194,36 +206,22 @@ def _plan_record(
     if not versions:
         return
     newest = versions[-1]
+    emptied = now is not None and not now.strip()
     went_back = now is not None and now != contents[newest] and now in contents.values()
-    base = contents[newest] if now is None or went_back else now
+    base = contents[newest] if now is None or emptied or went_back else now
     content = base
     if history.kind_of(entry) is Kind.FINDING:
-        content = unite_updates(base, [contents[one] for one in versions])
+        # Where a person has to join them, the history still has every version.
+        with contextlib.suppress(CspaceError):
+            known = [contents[one] for one in versions]
+            content = union_updates(base, *known, by_heading=True)
     if now is None:
         yield Restoration(entry, Step.CREATE, newest.time, "it is missing", content)
     elif content != now:
-        step = Step.REPLACE if went_back else Step.UPDATE
+        step = Step.REPLACE if emptied or went_back else Step.UPDATE
         reason = "it went back" if went_back else "it lacks updates"
+        reason = "it was emptied" if emptied else reason
         yield Restoration(entry, step, newest.time, reason, content, now)
-
-
-def unite_updates(base: bytes, versions: Iterable[bytes]) -> bytes:
-    """Return a finding's file with the updates that other versions have and it lacks.
-
-    Its status becomes that of the newest update, where that is one of those that came.
-    """
-    ours = blocks.parse_history(base)
-    missing = blocks.lacks(ours, [blocks.parse_history(one) for one in versions])
-    if not missing:
-        return base
-    united = blocks.unite(ours, missing)
-    newest = blocks.parse_history(united).blocks[-1]
-    if newest not in missing or parse_front_matter(united).text("status") == newest.status:
-        return united
-    try:
-        return frontmatter.replace_value(united, "status", newest.status)
-    except CspaceError:  # a header that only a person can change
-        return united
 
 
 def _plan_displaced(
@@ -274,14 +272,4 @@ def apply_restoration(store: ContextStore, one: Restoration) -> None:
     if kind is not None:
         store.put_entry(kind, one.entry.partition("/")[2], one.content, one.expected)
         return
-    name = f"{one.entry}.md"
-    with beneath.pinned(store.root, ROOT, create=True, owner=store.owner) as directory:
-        if one.expected is None:
-            try:
-                files.publish(directory / name, one.content, owner=store.owner)
-            except FileExistsError:
-                raise Conflict(f"{name} exists already", hint="try again") from None
-        elif beneath.read_file(directory, PurePosixPath(name)) != one.expected:
-            raise Conflict(f"{name} was changed meanwhile", hint="try again")
-        else:
-            files.write_atomic(directory / name, one.content, owner=store.owner)
+    store.human_folder().put(one.entry, one.content, one.expected)

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from cspace.context import entryfile
-from cspace.context.digest import SECTIONS, one_line, render_skipped
+from cspace.context.digest import one_line, render_skipped
+from cspace.context.kinds import BY_PLURAL, SECTIONS
 from cspace.context.reading import reading
 from cspace.context.records import HUMAN, ROOT, Kind, Listing, Skipped
 from cspace.context.store import ContextStore
@@ -184,8 +185,7 @@ def _body(store: ContextStore, place: _Place) -> str | None:
     try:
         if place.section in HUMAN:
             return store.read_human(place.section) or ""
-        kind = next(kind for kind in Kind if kind.plural == place.section)
-        return store.load_entry(kind, place.slug).body
+        return store.load_entry(BY_PLURAL[place.section], place.slug).body
     except CspaceError:
         return None  # removed since it was found
 

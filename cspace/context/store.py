@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath
+from cspace.clock import Clock, utc_now
 from cspace.context import authored, entryfile
 from cspace.context.history import Action
 from cspace.context.journal import Append, Event, Journal
@@ -41,11 +42,6 @@ FILED = "filed"
 _WORD = re.compile(r"[\w-]+")
 
 
-def utc_now() -> datetime.datetime:
-    """Return the time, aware."""
-    return datetime.datetime.now(datetime.UTC)
-
-
 def check_root(root: Path) -> None:
     """Raise NotFound when a root is missing: it would be a new, empty brain."""
     if not root.is_dir():
@@ -70,22 +66,31 @@ class ContextStore:
     root: Path
     origin: Origin = field(default_factory=Origin)
     owner: Owner | None = None
-    clock: Callable[[], datetime.datetime] = utc_now
+    clock: Clock = utc_now
     journal: Journal | None = None
     settling: float = SETTLING
     _folders: dict[Kind, Folder] = field(init=False, repr=False, compare=False)
     _remembered: dict[Kind, Remembered] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        holder = self.origin.instance or self.origin.author
-        folders = {kind: Folder(self.root, ROOT / kind.plural, holder, self.owner) for kind in Kind}
+        folders = {
+            kind: Folder(self.root, ROOT / kind.plural, self._holder, self.owner) for kind in Kind
+        }
         object.__setattr__(self, "_folders", folders)
         memories = {kind: Remembered(self.settling) for kind in Kind}
         object.__setattr__(self, "_remembered", memories)
 
+    @property
+    def _holder(self) -> str:
+        return self.origin.instance or self.origin.author
+
     def folder(self, kind: Kind) -> Folder:
         """Return the documents of one kind."""
         return self._folders[kind]
+
+    def human_folder(self) -> Folder:
+        """Return direction, principles and roadmap as documents."""
+        return Folder(self.root, ROOT, self._holder, self.owner)
 
     def remembered(self, kind: Kind) -> Remembered:
         """Return what is remembered of one kind's files."""

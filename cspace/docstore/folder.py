@@ -18,7 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
-from cspace.docstore.opened import SUFFIX, Opened, read_document, reason, stamp_of
+from cspace.docstore.opened import (
+    SUFFIX,
+    Opened,
+    UnreadableDocument,
+    read_document,
+    reason,
+    stamp_of,
+)
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.files import Owner
 
@@ -106,6 +113,22 @@ class Folder:
         with self._opened(stem) as directory:
             return self._read(directory, stem)[0]
 
+    def read_all(self) -> Iterator[tuple[str, bytes | UnreadableDocument]]:
+        """Give each document's name, in order, and its bytes, or why it can not be read.
+
+        One that is removed meanwhile is left out; errors as for `opened`.
+        """
+        with self.opened() as directory:
+            for stem in sorted(directory.list_stems()):
+                found: bytes | UnreadableDocument
+                try:
+                    found = directory.read(stem).content
+                except FileNotFoundError:
+                    continue
+                except UnreadableDocument as error:
+                    found = error
+                yield stem, found
+
     def create(self, stem: str, content: bytes) -> str:
         """Publish a document under stem, or stem-2, stem-3 … where that is taken; return its name.
 
@@ -171,7 +194,11 @@ class Folder:
         return True
 
     def put(
-        self, stem: str, content: bytes, expected: bytes | None, done: Callable[[bytes], None]
+        self,
+        stem: str,
+        content: bytes,
+        expected: bytes | None,
+        done: Callable[[bytes], None] = _nothing,
     ) -> None:
         """Store a document as it is, when what stands there is still what is expected.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shlex
@@ -13,9 +14,10 @@ from cspace import beneath, files
 from cspace.context.oddities import Oddity, iter_oddities, iter_text_oddities
 from cspace.context.records import HUMAN, ROOT, Kind
 from cspace.context.store import ContextStore
+from cspace.docstore.folder import Folder
 from cspace.docstore.opened import SUFFIX
 from cspace.doctor.model import Diagnosis
-from cspace.errors import CspaceError, NotFound
+from cspace.errors import CspaceError
 
 # So that a store that somebody filled does not keep a person waiting for ever.
 MAX_TOTAL_BYTES = 256 * 1024 * 1024
@@ -69,28 +71,23 @@ def _check_records(store: ContextStore) -> Iterator[Diagnosis]:
     left = MAX_TOTAL_BYTES
     for kind in Kind:
         folder = store.folder(kind)
-        for stem in _stems(store, kind):
+        for stem, found in _documents(folder):
             if left <= 0:
                 text = f"more of {folder.relative} was not read, after {MAX_TOTAL_BYTES} bytes"
                 yield _diagnosis(text, _look(store.root / folder.relative))
                 return
             path = folder.path_of(stem)
-            try:
-                document = folder.read(stem)
-            except NotFound:
-                continue  # removed since the directory was read
-            except CspaceError as error:
-                yield _unreadable(store, path, str(error).removeprefix(f"{path}: "))
+            if isinstance(found, CspaceError):
+                yield _unreadable(store, path, str(found).removeprefix(f"{path}: "))
             else:
-                left -= len(document)
-                yield from _odd(path, iter_oddities(kind, stem, document))
+                left -= len(found)
+                yield from _odd(path, iter_oddities(kind, stem, found))
 
 
-def _stems(store: ContextStore, kind: Kind) -> tuple[str, ...]:
-    try:
-        return store.folder(kind).list_stems()[:MAX_NAMES]
-    except CspaceError:
-        return ()  # what is wrong with the directory is said where its names are checked
+def _documents(folder: Folder) -> Iterator[tuple[str, bytes | CspaceError]]:
+    # What is wrong with the directory is said where its names are checked.
+    with contextlib.suppress(CspaceError):
+        yield from itertools.islice(folder.read_all(), MAX_NAMES)
 
 
 def _odd(path: PurePosixPath, oddities: Iterator[Oddity]) -> Iterator[Diagnosis]:

@@ -6,10 +6,11 @@ import shlex
 
 from cspace import git, git_commits
 from cspace.context.commits import MARK, Marked, Mismatch, Mismatched, cross_check
+from cspace.context.entryfile import parse_entry
 from cspace.context.records import Entry, Kind
 from cspace.context.store import ContextStore
 from cspace.doctor.model import Diagnosis
-from cspace.errors import CspaceError, NotFound
+from cspace.errors import CspaceError
 from cspace.project import Project
 
 # As git shortens in the largest repositories.
@@ -32,15 +33,13 @@ def examine_findings(store: ContextStore, project: Project) -> tuple[Diagnosis, 
 def _load(store: ContextStore) -> tuple[list[Entry], dict[str, Diagnosis]]:
     folder = store.folder(Kind.FINDING)
     entries, unreadable = [], {}
-    for stem in folder.list_stems():
-        try:
-            entries.append(store.load_entry(Kind.FINDING, stem))
-        except NotFound:
-            continue  # removed since the directory was read
-        except CspaceError as error:
-            path = store.root / folder.path_of(stem)
-            repair = f"look at it and move it away: ls -ld {shlex.quote(str(path))}"
-            unreadable[stem] = Diagnosis("unreadable", str(error), repair)
+    for stem, found in folder.read_all():
+        path = folder.path_of(stem)
+        if isinstance(found, CspaceError):
+            repair = f"look at it and move it away: ls -ld {shlex.quote(str(store.root / path))}"
+            unreadable[stem] = Diagnosis("unreadable", str(found), repair)
+        else:
+            entries.append(parse_entry(Kind.FINDING, stem, str(path), found))
     return entries, unreadable
 
 

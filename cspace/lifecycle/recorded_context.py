@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from cspace.clock import Clock, utc_now
 from cspace.context import recording
 from cspace.context.journal import NAME, FileJournal
 from cspace.context.recording import Fate, Loss, Outcome, Preview, Taken
@@ -25,11 +25,6 @@ MAX_SAID = 5
 _TAKEN = "taken-"
 
 
-def utc_now() -> datetime:
-    """Return the time, aware."""
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class Recorder:
     """Records one project's context.
@@ -41,7 +36,7 @@ class Recorder:
     project: Project
     user: Path
     report: Report
-    now: Callable[[], datetime] = utc_now
+    now: Clock = utc_now
 
     def record(self) -> Outcome:
         """Record what there is, and name what was lost; what fails is reported, and no error."""

@@ -11,13 +11,14 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files, trees
-from cspace.errors import Conflict, CspaceError, NotFound
+from cspace.clock import Clock, utc_now
+from cspace.errors import MALFORMED, Conflict, CspaceError, NotFound
 from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.paths import QUARANTINE, SHARED
@@ -30,16 +31,7 @@ LOCK_SECONDS = 30.0
 # An agent can plant a million links: beyond this many they are counted.
 MAX_SAID = 20
 
-# What a document of any shape can raise while it is read.
-_MALFORMED = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{8}", re.ASCII)
-
-Clock = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """Return the time, aware."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +247,7 @@ def _save(place: int, thing: Quarantined, owner: Owner) -> None:
 
 def _load(shelf: int, id_: str) -> Quarantined:
     """Read a record. A repository can bring a forged one, so it may only name our directories."""
-    with contextlib.suppress(OSError, CspaceError, *_MALFORMED):
+    with contextlib.suppress(OSError, CspaceError, *MALFORMED):
         raw = beneath.read_file(Path(f"/proc/self/fd/{shelf}"), PurePosixPath(id_, RECORD))
         data = json.loads(raw)
         path = PurePosixPath(data["path"])

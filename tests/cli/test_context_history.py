@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cspace.cli.entries import complete_recorded
 from cspace.context.records import Category, Finding
 from cspace.events import ignore
 from cspace.lifecycle.recorded_context import Recorder
@@ -38,6 +39,16 @@ def test_the_history_shows_versions_and_says_how_many_it_leaves_out(repo: Path, 
     assert set(document["changes"][0]) == {
         *("time", "action", "entry", "revision", "author", "instance")
     }
+
+
+def test_a_shell_completes_what_was_recorded_and_is_gone(
+    repo: Path, slug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cspace("context", "history", cwd=repo)
+    path_of(repo, slug).unlink()
+    monkeypatch.chdir(repo)
+    assert complete_recorded("findings/") == [f"findings/{slug}"]
+    assert complete_recorded("nothing") == []
 
 
 def test_a_lost_record_comes_back_without_a_question(repo: Path, slug: str) -> None:

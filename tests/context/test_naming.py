@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from cspace.cli.entries import SECTIONS
-from cspace.context import digest
 from cspace.context.naming import EntryName, get_entry_name, list_names
 from cspace.context.records import Kind
 from cspace.errors import NotFound, UsageError
@@ -96,7 +94,3 @@ def test_only_kinds_that_were_asked_for_are_looked_at(named: Path) -> None:
 def test_names_are_listed_without_opening_a_file(named: Path) -> None:
     assert list_names(named) == (DECISION, SECOND, FINDING, FOREIGN)
     assert list_names(named, (Kind.DISCOVERY,)) == ()
-
-
-def test_the_sections_that_people_name_are_those_of_the_digest() -> None:
-    assert SECTIONS == digest.SECTIONS

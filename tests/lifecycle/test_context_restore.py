@@ -141,6 +141,50 @@ def test_what_was_removed_on_purpose_comes_back_only_by_its_name(brain: Brain) -
     assert brain.contents() == before
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_record_that_was_emptied_comes_back_byte_for_byte(
+    brain: Brain, *, recorded: bool
+) -> None:
+    before = fill(brain)
+    brain.record()
+    for path in before:
+        (brain.root / ".cspace/context" / path).write_bytes(b" \n")
+    if recorded:
+        (said,) = brain.record()
+        assert all(path.removesuffix(".md") in said for path in before)
+    assert {step for step, _ in brain.planned()} == {"replace"}
+    brain.restore()
+    assert brain.contents() == before
+    assert brain.planned() == []
+
+
+def test_a_finding_whose_updates_can_not_be_joined_stays_and_hinders_no_other(
+    brain: Brain,
+) -> None:
+    slug = brain.find("Bug")
+    brain.append(slug, "one")
+    brain.record()
+    path = brain.root / f".cspace/context/findings/{slug}.md"
+    path.write_bytes(path.read_bytes().partition(b"\n\n")[0])
+    other = brain.decide("Cents")
+    brain.record()
+    (brain.root / f".cspace/context/decisions/{other}.md").unlink()
+    kept = path.read_bytes()
+    assert brain.restore().entries == (f"decisions/{other}",)
+    assert path.read_bytes() == kept
+
+
+def test_what_is_gone_is_found_by_as_much_of_its_name_as_tells_it_apart(brain: Brain) -> None:
+    slug = brain.find("Sums are off")
+    brain.record()
+    brain.wipe()
+    for given in ("sums", f"finding/{slug}", f".cspace/context/findings/{slug}.md"):
+        assert brain.planned(given) == [("create", f"findings/{slug}")]
+    brain.decide("Sums are cents")
+    with pytest.raises(UsageError, match="'sums' may be"):
+        brain.planned("sums")
+
+
 def test_at_a_time_an_entry_is_what_it_was_and_that_can_be_undone(brain: Brain) -> None:
     slug = brain.find("Bug")
     first = brain.contents()

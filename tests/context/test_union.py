@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cspace.context import blocks, entryfile
+from cspace.context import entryfile
+from cspace.context.finding_parts import parse_parts
+from cspace.context.merge import union_updates
 from cspace.context.records import Kind
-from cspace.context.restore import unite_updates
 
 HEAD = (
     "---\ntitle: x\nstatus: open\n---\n\n## Summary\ns\n\n## Details\n\n## Updates\n"
@@ -32,6 +33,10 @@ def document(notes: list[tuple[int, str, str, str]]) -> bytes:
     return text.encode()
 
 
+def united_with(base: bytes, *versions: bytes) -> bytes:
+    return union_updates(base, *versions, by_heading=True)
+
+
 def notes_of(content: bytes) -> list[tuple[str, str, str]]:
     entry = entryfile.parse_entry(Kind.FINDING, "x", "x.md", content)
     return sorted((str(one.time), one.author, one.note) for one in entry.updates)
@@ -42,42 +47,42 @@ def test_every_update_of_both_is_there_once(
     one: list[tuple[int, str, str, str]], other: list[tuple[int, str, str, str]]
 ) -> None:
     base = document(one)
-    united = unite_updates(base, [base, document([*one, *other])])
+    united = united_with(base, base, document([*one, *other]))
     assert notes_of(united) == notes_of(document([*one, *other]))
-    assert unite_updates(united, [base, document([*one, *other])]) == united
+    assert united_with(united, base, document([*one, *other])) == united
 
 
 @given(NOTES)
 def test_a_file_that_lacks_nothing_stays_as_it_is(one: list[tuple[int, str, str, str]]) -> None:
     base = document(one)
-    assert unite_updates(base, [base, document(one[:1]), document([])]) == base
+    assert united_with(base, base, document(one[:1]), document([])) == base
 
 
 def test_a_version_that_lost_its_end_becomes_the_whole_again_byte_for_byte() -> None:
     whole = document([(1, "ann", "open", "one\n\n"), (2, "bob", "open", "two")])
     part = document([(1, "ann", "open", "one\n\n")])
-    assert unite_updates(part, [whole]) == whole
+    assert united_with(part, whole) == whole
 
 
 def test_an_update_comes_where_its_time_puts_it_and_changes_no_later_status() -> None:
     base = document([(9, "ann", "open", "late")]).replace(b"status: open", b"status: wontfix", 1)
-    united = unite_updates(base, [document([(5, "bob", "resolved", "early")])])
+    united = united_with(base, document([(5, "bob", "resolved", "early")]))
     assert united.index(b"early") < united.index(b"late")
     assert b"\nstatus: wontfix\n" in united
 
 
 def test_the_newest_update_brings_its_status() -> None:
-    united = unite_updates(document([]), [document([(5, "bob", "resolved", "done")])])
+    united = united_with(document([]), document([(5, "bob", "resolved", "done")]))
     assert b"\nstatus: resolved\n" in united
 
 
 def test_a_note_that_was_edited_since_does_not_come_twice() -> None:
     base = document([(5, "bob", "open", "typo mended")])
-    assert unite_updates(base, [document([(5, "bob", "open", "typo mnded")])]) == base
+    assert united_with(base, document([(5, "bob", "open", "typo mnded")])) == base
 
 
 def test_bytes_that_are_not_utf_8_survive() -> None:
     base = HEAD.encode().replace(b"\ns\n", b"\ns \xff\r\n")
-    united = unite_updates(base, [document([(5, "bob", "open", "one")])])
+    united = united_with(base, document([(5, "bob", "open", "one")]))
     assert united.startswith(base)
-    assert blocks.parse_history(united).blocks[-1].author == "bob"
+    assert parse_parts(united).blocks[-1].author == "bob"
