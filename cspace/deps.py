@@ -96,9 +96,18 @@ class Deps:
 
     @property
     def recorder(self) -> Recorder:
-        """What records the project's context in its history."""
+        """What records the project's context in its history.
+
+        Raises:
+            UsageError: this is an instance, which does not have the history.
+        """
         from cspace.lifecycle.recorded_context import Recorder  # noqa: PLC0415  few commands do
 
+        if self.environ.get("CSPACE_INSTANCE"):
+            raise UsageError(
+                "the context's history is on the host: not inside an instance",
+                hint="on the host: cspace context history",
+            )
         return Recorder(self.project, self.user, self.report)
 
     def record_context(self) -> None:

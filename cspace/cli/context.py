@@ -16,6 +16,10 @@ from cspace.errors import NotFound, UsageError
 
 app = typer.Typer(help="Read and curate decisions, discoveries and findings.", no_args_is_help=True)
 app.add_typer(context_log.app, name="log")
+EMPTY = (
+    "no records yet; file one: cspace context log -h;"
+    " if there were some, see: cspace context restore --dry-run"
+)
 
 
 @app.command()
@@ -43,8 +47,10 @@ def show(
     Examples: cspace context show · cspace context show decisions findings --since 2026-04-01
     """
     deps: Deps = context.obj
-    if set(names or ()).issubset(SECTIONS):
-        _show_digest(deps, tuple(names or ()), since, limit, as_json=as_json)
+    sections = {*SECTIONS, *Kind}
+    if sections.issuperset(names or ()):
+        wanted = tuple(entries.parse_section(name) for name in names or ())
+        _show_digest(deps, wanted, since, limit, as_json=as_json)
     elif names and len(names) == 1 and since is None and limit is None:
         _show_entry(deps, names[0], as_json=as_json)
     else:
@@ -83,7 +89,12 @@ def list_entries(
     *,
     kind: Annotated[
         list[Kind] | None,
-        typer.Option(metavar="KIND", help="decision, discovery or finding; may be repeated [all]."),
+        typer.Option(
+            metavar="KIND",
+            help="decision, discovery or finding; may be repeated [all].",
+            parser=entries.parse_kind,
+            autocompletion=entries.complete_kind,
+        ),
     ] = None,
     since: Since = None,
     until: Until = None,
@@ -107,7 +118,9 @@ def list_entries(
         render.show_json(entries=found.entries, left_out=found.left_out, skipped=found.skipped)
     else:
         rows = [(one.date or "-", one.kind, one.slug, one.title) for one in found.entries]
-        entries.show_listing(found, rows, ("DATE", "KIND", "SLUG", "TITLE"))
+        filtered = kind or since or until
+        empty = "nothing to list" if filtered else EMPTY
+        entries.show_listing(found, rows, ("DATE", "KIND", "SLUG", "TITLE"), empty=empty)
 
 
 @app.command()
@@ -141,7 +154,7 @@ def search(
 
     deps: Deps = context.obj
     words = " ".join(query)
-    wanted = _sections(section)
+    wanted = tuple(map(entries.parse_section, section or ()))
     most = limit or core.DEFAULT_LIMIT
     found = core.search_context(deps.context_to_read(), words, wanted, limit=most)
     if as_json:
@@ -155,13 +168,6 @@ def search(
         entries.note_left_out(found)
     if not found.entries:
         raise NotFound(f"nothing holds a word of {words!r}", hint="cspace context list")
-
-
-def _sections(given: list[str] | None) -> tuple[str, ...]:
-    for name in given or ():
-        if name not in SECTIONS:
-            raise UsageError(f"section {name!r} is none", hint=f"one of {', '.join(SECTIONS)}")
-    return tuple(given or ())
 
 
 @app.command()

@@ -22,7 +22,7 @@ Entry = Annotated[
     str | None,
     typer.Argument(
         metavar="[ENTRY]",
-        help="findings/SLUG, a slug, direction, … [all].",
+        help="KIND/SLUG, as much of a slug as tells it apart, direction, … [all].",
         autocompletion=complete_recorded,
     ),
 ]
@@ -38,7 +38,7 @@ def history(
     context: typer.Context,
     entry: Entry = None,
     *,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most this many.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List what happened to entries, the newest first.
@@ -63,7 +63,7 @@ def history(
     ]  # fmt: skip
     render.show_table(("TIME", "WHAT", "WHO", "ENTRY", "ID"), rows)
     if left_out:
-        render.note(f"{left_out} older not shown; --limit shows more")
+        render.note(f"{left_out} older left out: raise --limit")
 
 
 def _who(author: str, instance: str | None) -> str:
@@ -94,15 +94,16 @@ def restore(
 
     deps: Deps = context.obj
     time = core.parse_moment(at) if at else None
+    recorder = deps.recorder
+    planned = core.plan_restore(recorder, entry, time)
     if not dry_run:
-        deps.recorder.record()
-    planned = core.plan_restore(deps.recorder, entry, time)
+        recorder.record(meant=[one.entry for one in planned])  # the plan names these
     done = None
     if not as_json:
         _show_plan(planned)
     if planned and not dry_run:
         _ask(planned, yes=yes, as_json=as_json)
-        done = core.apply_restore(deps.open_context(deps.project.root), planned, deps.recorder)
+        done = core.apply_restore(deps.open_context(deps.project.root), planned, recorder)
     _show(planned, done, as_json=as_json)
     if done is not None:
         core.check_restored(done)
@@ -128,11 +129,11 @@ def _ask(planned: tuple[Restoration, ...], *, yes: bool, as_json: bool) -> None:
         return
     if as_json or not on_terminal():
         raise UsageError(
-            f"nothing was restored: {existing} existing would be replaced, and nobody is there"
-            " to ask",
+            f"nothing was restored: it would replace {render.count(existing, 'file')}, and nobody"
+            " is there to ask",
             hint="cspace context restore --dry-run, then the same command with --yes",
         )
-    if not confirm(f"Replace {existing} existing?"):
+    if not confirm(f"Replace {render.count(existing, 'file')}?"):
         raise CspaceError("nothing was restored")
 
 

@@ -171,5 +171,8 @@ def _drafted(
     draft = render_draft(kind, title, texts).encode("utf-8")
     with edited(f"{kind}.md", draft, deps.environ) as after:
         if after == draft:
-            raise UsageError("nothing was logged: the draft is as it was", hint="write below it")
+            raise UsageError(
+                "nothing was logged: the draft is as it was",
+                hint="call it again, and write below its headings",
+            )
         yield parse_draft(kind, title, decode("the draft", after))

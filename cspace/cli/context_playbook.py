@@ -11,6 +11,7 @@ import typer
 
 from cspace.cli import render
 from cspace.deps import Deps
+from cspace.errors import UsageError
 
 
 class Whom(StrEnum):
@@ -44,11 +45,19 @@ def playbook(
     from cspace.context import playbook as playbooks  # noqa: PLC0415  loads YAML
 
     deps: Deps = context.obj
-    preamble = playbooks.load_preamble(deps.open_context())
-    template = (
-        file.read_bytes() if file else playbooks.load_template(playbooks.Playbook(whom.value))
-    )
+    preamble = playbooks.load_preamble(deps.context_to_read())
+    template = _read(file) if file else playbooks.load_template(playbooks.Playbook(whom.value))
     if playbooks.PLACEHOLDER not in template:
         render.note(f"note: {file} does not hold {playbooks.PLACEHOLDER.decode()}")
     sys.stdout.buffer.write(playbooks.render_playbook(template, preamble))
     sys.stdout.buffer.flush()
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"--file {file} can not be read: {error.strerror}",
+            hint="name a readable file, or leave --file out",
+        ) from None

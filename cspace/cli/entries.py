@@ -12,7 +12,7 @@ import typer
 from cspace.cli import render
 from cspace.context.kinds import HUMAN, SECTIONS, Kind
 from cspace.deps import make_deps
-from cspace.errors import CspaceError
+from cspace.errors import CspaceError, UsageError
 from cspace.events import ignore
 
 if TYPE_CHECKING:
@@ -20,6 +20,30 @@ if TYPE_CHECKING:
     from cspace.context.naming import EntryName
     from cspace.context.records import Listing, Skipped
     from cspace.context.store import ContextStore
+
+
+def parse_section(text: str) -> str:
+    """Read the name of a section, which a kind's own name stands for as well.
+
+    Raises:
+        UsageError: there is none.
+    """
+    section = next((kind.plural for kind in Kind if text == kind.value), text)
+    if section not in SECTIONS:
+        raise UsageError(f"there is no section {text!r}", hint=f"one of {', '.join(SECTIONS)}")
+    return section
+
+
+def parse_kind(text: str) -> Kind:
+    """Read a kind, also by the name of its section.
+
+    Raises:
+        BadParameter: there is none.
+    """
+    for kind in Kind:
+        if text in (kind.value, kind.plural):
+            return kind
+    raise typer.BadParameter(f"{text!r} is not one of {', '.join(Kind)}.")
 
 
 def _complete(incomplete: str, kinds: tuple[Kind, ...], others: Sequence[str] = ()) -> list[str]:
@@ -30,8 +54,21 @@ def _complete(incomplete: str, kinds: tuple[Kind, ...], others: Sequence[str] = 
     names: list[str] = list(others)
     with contextlib.suppress(CspaceError):
         found = list_names(store_root(make_deps(ignore).project.root), kinds)
-        names += [str(name) if "/" in incomplete else name.slug for name in reversed(found)]
+        names += [_written(name, incomplete) for name in reversed(found)]
     return [name for name in names if name.startswith(incomplete)]
+
+
+def _written(name: EntryName, incomplete: str) -> str:
+    """Write a record's name the way it was begun."""
+    if "/" not in incomplete:
+        return name.slug
+    plural = f"{name.kind.plural}/"
+    return plural + name.slug if incomplete.startswith(plural) else str(name)
+
+
+def complete_kind(incomplete: str) -> list[str]:
+    """Complete a kind."""
+    return [kind.value for kind in Kind if kind.startswith(incomplete)]
 
 
 def complete_section(incomplete: str) -> list[str]:
@@ -93,12 +130,22 @@ def period(since: datetime | None, until: datetime | None = None) -> Period:
     return Period(since.date() if since else None, until.date() if until else None)
 
 
-def show_listing(found: Listing[Any], rows: Sequence[tuple[str, ...]], head: Sequence[str]) -> None:
-    """Print a list as a table; what it lacks is said on stderr."""
+def show_listing(
+    found: Listing[Any],
+    rows: Sequence[tuple[str, ...]],
+    head: Sequence[str],
+    *,
+    empty: str = "nothing to list",
+) -> None:
+    """Print a list as a table; what it lacks is said on stderr.
+
+    Args:
+        empty: said instead of a list without entries.
+    """
     if rows:
         render.show_table(head, rows)
     else:
-        render.note("nothing to list")
+        render.note(empty)
     note_left_out(found)
 
 

@@ -72,7 +72,11 @@ def list_findings(  # noqa: PLR0913  one parameter an option
         render.show_json(findings=found.entries, left_out=found.left_out, skipped=found.skipped)
     else:
         rows = [(one.date or "-", one.status, one.slug, one.title) for one in found.entries]
-        entries.show_listing(found, rows, ("DATE", "STATUS", "SLUG", "TITLE"))
+        hidden = not (every or status)
+        empty = (
+            "nothing open or acknowledged; of any status: --all" if hidden else "nothing to list"
+        )
+        entries.show_listing(found, rows, ("DATE", "STATUS", "SLUG", "TITLE"), empty=empty)
 
 
 @app.command()
@@ -142,5 +146,8 @@ def _written(deps: Deps, store: ContextStore, slug: str, note: str | None) -> It
     draft = render_note_draft(info.title, info.status).encode("utf-8")
     with edited(f"{slug}.md", draft, deps.environ) as after:
         if after == draft:
-            raise UsageError("nothing was added: no note was written", hint="write below the line")
+            raise UsageError(
+                "nothing was added: no note was written",
+                hint="call it again, and write below the line",
+            )
         yield parse_note_draft(info.title, info.status, decode("the note", after))

@@ -56,7 +56,7 @@ class Outcome:
     Attributes:
         changes: how many things were added to the history.
         unread: lines of journals that were no records.
-        renewed: directories that are gone, or others than the last time.
+        renewed: directories that are gone, or others than the last time; each once.
     """
 
     changes: int = 0
@@ -135,7 +135,9 @@ def _record(
     if changes or seen != known.entries or places != known.directories:
         new_tip = snapshots.find_tip(root) if changes else tip
         present.save_known(path, present.Known(new_tip or "", seen, places))
-    renewed = tuple(name for name, one in sorted(known.directories.items()) if places[name] != one)
+    # One that was gone the last time was named then.
+    there = {name: one for name, one in sorted(known.directories.items()) if one}
+    renewed = tuple(name for name, one in there.items() if places[name] != one)
     return Outcome(len(changes), losses, said.unread, renewed)
 
 

@@ -42,7 +42,7 @@ _HINTS = {
     errno.EDQUOT: "free some space, then try again: nothing was changed",
     errno.EACCES: "see who owns the directory and the files in it: ls -la",
     errno.EPERM: "see who owns the directory and the files in it: ls -la",
-    errno.EROFS: "it is mounted read-only: write where it is not",
+    errno.EROFS: "it is read-only here, or gone on the host: there, stop and start this instance",
 }
 
 

@@ -6,7 +6,7 @@ import os
 import shlex
 from pathlib import Path
 
-from cspace.context.recording import find_losses
+from cspace.context.recording import Fate, Loss, find_losses
 from cspace.context.store import ContextStore
 from cspace.doctor.context_checks import examine_context
 from cspace.doctor.model import Check, Diagnosis, Patient
@@ -97,10 +97,17 @@ def check_history(patient: Patient) -> tuple[Diagnosis, ...]:
     except (CspaceError, OSError) as error:
         problem = f"the context's history can not be read: {expected(error)}"
         return (Diagnosis("history", problem, "git fsck"),)
+    # One command brings back all that is missing.
+    together = sum(loss.fate is Fate.VANISHED for loss in losses) > 1
     return tuple(
-        Diagnosis("history", f"{loss.entry!r} {loss.fate}", f"cspace context restore {loss.entry}")
+        Diagnosis("history", f"{loss.entry!r} {loss.fate}", _restore(loss, together=together))
         for loss in losses
     )
+
+
+def _restore(loss: Loss, *, together: bool) -> str:
+    everything = together and loss.fate is Fate.VANISHED
+    return "cspace context restore" if everything else f"cspace context restore {loss.entry}"
 
 
 def _look(path: Path) -> str:

@@ -117,7 +117,7 @@ def apply_restore(
             done.append(one.entry)
         except (CspaceError, OSError) as error:
             failed.append((one.entry, expected(error)))
-    recorder.record()
+    recorder.record(meant=done)
     return Restored(tuple(done), tuple(failed))
 
 

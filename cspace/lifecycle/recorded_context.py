@@ -38,10 +38,14 @@ class Recorder:
     report: Report
     now: Clock = utc_now
 
-    def record(self) -> Outcome:
-        """Record what there is, and name what was lost; what fails is reported, and no error."""
+    def record(self, meant: Sequence[str] = ()) -> Outcome:
+        """Record what there is, and name what was lost; what fails is reported, and no error.
+
+        Args:
+            meant: entries that are no news to the person, so that they are not named.
+        """
         try:
-            return self._record(leaving=None)
+            return self._record(leaving=None, meant=meant)
         except (CspaceError, OSError) as error:
             self._say(f"the context's history could not be recorded: {expected(error)}")
             return Outcome()
@@ -70,7 +74,7 @@ class Recorder:
             journals += (Taken(one, name) for one in _list_journals(paths.journal, paths.state))
         return recording.preview(self.project.root, place, tuple(journals), self.now)
 
-    def _record(self, leaving: str | None) -> Outcome:
+    def _record(self, leaving: str | None, meant: Sequence[str] = ()) -> Outcome:
         root = self.project.root
         place = find_place(root)
         with recording.exclusive(place):
@@ -78,12 +82,13 @@ class Recorder:
             outcome = recording.record(root, place, taken, self.now)
             for one in taken:
                 one.path.unlink(missing_ok=True)
-        self._say_losses(outcome.losses)
+        self._say_losses([loss for loss in outcome.losses if loss.entry not in meant])
         names = state_names(self.user, self.project.id)
         if outcome.renewed and names:
             self._say(
-                f"{', '.join(outcome.renewed)}: removed, or made anew, which no instance that runs"
-                f" can see; for each: cspace stop {names[0]} && cspace start {names[0]}"
+                f"removed or made anew in the context: {', '.join(outcome.renewed)}; an instance"
+                " that runs does not see that until it is started again:"
+                f" cspace stop {names[0]} && cspace start {names[0]}"
             )
         if outcome.unread:
             self._say(f"lines of journals that are no records: {outcome.unread}")

@@ -311,3 +311,35 @@ def test_no_colours_are_used_on_a_terminal(filled: Path) -> None:
         seen = on_terminal(*words, cwd=filled, TERM="xterm-256color", FORCE_COLOR="1")
         assert seen.out + seen.err
         assert "\x1b" not in seen.out + seen.err
+
+
+def test_kinds_and_sections_are_understood_in_the_singular_and_the_plural(filled: Path) -> None:
+    listed = [
+        document("context", "list", "--kind", word, cwd=filled) for word in ("finding", "findings")
+    ]
+    assert [len(one["entries"]) for one in listed] == [1, 1]
+    said = [
+        cspace("context", "show", word, cwd=filled).stdout for word in ("decision", "decisions")
+    ]
+    assert said[0] == said[1] != ""
+    words = ("context", "search", "alles", "--section")
+    found = [document(*words, word, cwd=filled) for word in ("decision", "decisions")]
+    assert found[0] == found[1]
+    refused = cspace(*words, "notes", cwd=filled)
+    assert "error: there is no section 'notes'\nhint: one of direction" in refused.stderr
+
+
+def test_an_empty_list_says_what_to_do_and_a_filtered_one_does_not(repo: Path) -> None:
+    said = cspace("context", "list", cwd=repo).stderr
+    assert "cspace context log -h" in said
+    assert "cspace context restore --dry-run" in said
+    said = cspace("context", "list", "--kind", "decision", cwd=repo).stderr
+    assert said == "nothing to list\n"
+
+
+def test_a_shell_completes_a_name_the_way_it_was_begun(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(filled)
+    assert entries.complete_shown("decisions/") == ["decisions/2026-04-14-use-sqlite"]
+    assert entries.complete_kind("d") == ["decision", "discovery"]

@@ -33,7 +33,7 @@ def test_the_history_shows_versions_and_says_how_many_it_leaves_out(repo: Path, 
     said = cspace("context", "history", slug, "--limit", "1", cwd=repo)
     assert said.stdout.splitlines()[0].split() == ["TIME", "WHAT", "WHO", "ENTRY", "ID"]
     assert f"findings/{slug}" in said.stdout
-    assert said.stderr == "1 older not shown; --limit shows more\n"
+    assert said.stderr == "1 older left out: raise --limit\n"
     document = json.loads(cspace("context", "history", "--json", cwd=repo).stdout)
     assert document["left_out"] == 0
     assert set(document["changes"][0]) == {
@@ -98,3 +98,28 @@ def test_entries_are_completed(repo: Path, slug: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv("COMP_WORDS", "cspace context restore find")
     monkeypatch.setenv("COMP_CWORD", "3")
     assert cspace(cwd=repo).stdout.split() == [f"findings/{slug}"]
+
+
+def test_what_a_restore_brings_back_is_not_named_as_lost_too(repo: Path, slug: str) -> None:
+    direction = repo / ".cspace/context/direction.md"
+    direction.write_text("one\n", encoding="utf-8")
+    document = json.loads(cspace("context", "history", "direction", "--json", cwd=repo).stdout)
+    direction.write_text("two\n", encoding="utf-8")
+    path_of(repo, slug).unlink()
+    then = ("direction", "--at", document["changes"][0]["time"])
+    said = cspace("context", "restore", *then, "--yes", cwd=repo)
+    assert f"vanished: findings/{slug};" in said.stderr
+    assert "went back" not in said.stderr
+    assert cspace("context", "restore", cwd=repo).stderr == "1 restored\n"
+    path_of(repo, slug).unlink()
+    assert cspace("context", "restore", cwd=repo).stderr == "1 restored\n"
+
+
+def test_inside_an_instance_the_history_is_on_the_host(
+    repo: Path, slug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSPACE_INSTANCE", "mercury")
+    for command in ("history", "restore"):
+        said = cspace("context", command, cwd=repo)
+        assert said.returncode == 2
+        assert "hint: on the host: cspace context history" in said.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from tests.cli.test_app import cspace
 from tests.conftest import CHECKOUT
 
 Run = Callable[..., proc.Result]
@@ -58,7 +59,7 @@ def test_a_template_without_the_placeholder_is_printed_with_a_note(
 
 
 def test_a_template_that_can_not_be_read_is_named(run: Run, tmp_path: Path) -> None:
-    said = run("coordinator", "--file", tmp_path / "gone", ok=(1,))
+    said = run("coordinator", "--file", tmp_path / "gone", ok=(2,))
     assert str(tmp_path / "gone").encode() in said.stderr
     assert run("somebody", ok=(2,)).stdout == b""
 
@@ -66,3 +67,9 @@ def test_a_template_that_can_not_be_read_is_named(run: Run, tmp_path: Path) -> N
 def test_asking_creates_nothing(run: Run, repo: Path) -> None:
     run("coordinator")
     assert not (repo / ".cspace").exists()
+
+
+def test_in_a_directory_below_the_project_its_direction_is_printed(repo: Path) -> None:
+    direction(repo, b"north\n")
+    (repo / "below").mkdir()
+    assert "north\n" in cspace("context", "playbook", "implementer", cwd=repo / "below").stdout

@@ -135,3 +135,8 @@ def test_no_note_appends_nothing(filled: Path) -> None:
     done = on_terminal("findings", "append", SLUG, cwd=filled, EDITOR="true")
     assert (done.code, "nothing was added" in done.err) == (2, True)
     assert len(document("findings", "show", SLUG, cwd=filled)["entry"]["updates"]) == 1
+
+
+def test_a_list_without_open_findings_names_the_option_for_the_others(repo: Path) -> None:
+    assert "--all" in cspace("findings", "list", cwd=repo).stderr
+    assert cspace("findings", "list", "--all", cwd=repo).stderr == "nothing to list\n"

@@ -318,3 +318,15 @@ def test_kill_9_while_restoring_loses_nothing_and_leaves_no_debris(
     assert brain.contents() == before
     place = brain.root / ".cspace/context/findings"
     assert [path.name for path in place.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_finding_without_a_section_of_updates_hazard_does_not_stop_a_restore(
+    brain: Brain,
+) -> None:
+    slug, other = brain.find("Bug"), brain.find("Other")
+    brain.record()
+    path = brain.root / f".cspace/context/findings/{slug}.md"
+    path.write_text("Since Monday.\n", encoding="utf-8")
+    brain.record()
+    brain.wipe()
+    assert {f"findings/{one}" for one in (slug, other)} == set(brain.restore().entries)

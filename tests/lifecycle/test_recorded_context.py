@@ -143,7 +143,7 @@ def test_a_removed_directory_hazard_is_said_once_where_there_are_instances(brain
     brain.record()
     git.git(brain.root, "clean", "-fdxq")
     _, said = brain.record()
-    assert said.startswith("findings: removed")
+    assert said.startswith("removed or made anew in the context: findings;")
     assert said.endswith("cspace stop mercury && cspace start mercury")
     brain.restore()
     assert brain.record() == []
@@ -159,6 +159,16 @@ def test_doctor_names_what_vanished_since_the_last_recording(brain: Brain) -> No
     assert found.problem == f"'findings/{slug}' vanished"
     assert found.repair == f"cspace context restore findings/{slug}"
     assert len(brain.record()) == 1
+
+
+def test_doctor_names_one_command_for_several_that_vanished(brain: Brain) -> None:
+    brain.find("Bug")
+    brain.decide("Cents")
+    brain.record()
+    brain.wipe()
+    patient = Patient(DockerEngine(), find_project(brain.root), brain.user, {})
+    found = check_history(patient)
+    assert [one.repair for one in found] == ["cspace context restore"] * 2
 
 
 @pytest.mark.parametrize("words", [(), ("--object-format=sha256",)], ids=["unborn", "sha256"])
@@ -432,3 +442,14 @@ def test_the_host_s_server_journals_beside_the_repository(repo: Path, home: Path
     recorded = history.by_entry(snapshots.load_changes(repo, snapshots.find_tip(repo)))
     (name,) = [entry for entry in recorded if entry.startswith("discoveries/")]
     assert timedelta(0) <= recorded[name][0].time - recorded[name][-1].time
+
+
+def test_a_directory_that_was_removed_and_made_again_is_named_once(brain: Brain) -> None:
+    brain.find("Bug")
+    brain.journal.mkdir(parents=True, exist_ok=True)
+    brain.record()
+    place = brain.root / ".cspace/context/findings"
+    moved = place.rename(brain.root / "findings")
+    assert any("made anew in the context: findings;" in said for said in brain.record())
+    moved.rename(place)
+    assert brain.record() == []
