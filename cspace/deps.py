@@ -92,7 +92,7 @@ class Deps:
         store = self.open_context(self.project.root)
         yield store
         if store.origin.instance is None:
-            self.record_context()
+            self.recorder.record()
 
     @property
     def recorder(self) -> Recorder:
@@ -109,10 +109,6 @@ class Deps:
                 hint="on the host: cspace context history",
             )
         return Recorder(self.project, self.user, self.report)
-
-    def record_context(self) -> None:
-        """Record the project's context, and name what was lost."""
-        self.recorder.record()
 
     def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""

@@ -208,19 +208,18 @@ def _plan_record(
     newest = versions[-1]
     emptied = now is not None and not now.strip()
     went_back = now is not None and now != contents[newest] and now in contents.values()
-    base = contents[newest] if now is None or emptied or went_back else now
-    content = base
+    content = contents[newest] if now is None or emptied or went_back else now
     if history.kind_of(entry) is Kind.FINDING:
         # Where a person has to join them, the history still has every version.
         with contextlib.suppress(CspaceError):
             known = [contents[one] for one in versions]
-            content = union_updates(base, *known, by_heading=True)
+            content = union_updates(content, *known, by_heading=True)
     if now is None:
         yield Restoration(entry, Step.CREATE, newest.time, "it is missing", content)
     elif content != now:
-        step = Step.REPLACE if emptied or went_back else Step.UPDATE
-        reason = "it went back" if went_back else "it lacks updates"
-        reason = "it was emptied" if emptied else reason
+        step, reason = Step.UPDATE, "it lacks updates"
+        if emptied or went_back:
+            step, reason = Step.REPLACE, "it was emptied" if emptied else "it went back"
         yield Restoration(entry, step, newest.time, reason, content, now)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cspace.context import history, present, restore, snapshots
+from cspace.context.entryfile import parse_time
 from cspace.context.history import Change
 from cspace.context.restore import Restoration, Sources
 from cspace.context.store import ContextStore
@@ -34,8 +35,6 @@ def parse_moment(text: str) -> datetime:
     Raises:
         UsageError: it is none.
     """
-    from cspace.context.entryfile import parse_time  # noqa: PLC0415  keeps this module's start light
-
     time = parse_time(text)
     if time is None:
         raise UsageError(

@@ -7,11 +7,11 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cspace import files, proc
+from cspace.clock import Clock
 from cspace.engine.model import Engine
 from cspace.errors import Conflict
 from cspace.events import Event, Report, State
@@ -63,7 +63,7 @@ class Host:
     user: Path
     owner: Owner
     blueprint: Callable[[], Blueprint]
-    now: Callable[[], datetime]
+    now: Clock
     report: Report
 
     @property

@@ -15,6 +15,7 @@ from pathlib import Path
 from shlex import quote
 
 from cspace import files, proc
+from cspace.clock import Clock
 from cspace.engine.model import AT_REST, Engine
 from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State
@@ -89,7 +90,7 @@ class Machine:
     owner: Owner
     here: Project | None
     images: frozenset[str]
-    now: Callable[[], datetime]
+    now: Clock
     report: Report
 
 
