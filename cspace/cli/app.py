@@ -10,23 +10,8 @@ from typing import Annotated
 
 import typer
 
-from cspace.cli import (
-    archive,
-    config,
-    context,
-    context_git,
-    context_history,
-    context_playbook,
-    context_server,
-    doctor,
-    findings,
-    findings_doctor,
-    inside,
-    lifecycle,
-    project,
-    prune,
-    quarantine,
-)
+from cspace.cli import context_server, doctor, inside, lifecycle, project, prune
+from cspace.cli.later import load_later
 from cspace.cli.render import note, prepare_output, progress, show_error
 from cspace.deps import make_deps
 from cspace.errors import CspaceError, expected
@@ -49,17 +34,16 @@ project.register(app)
 lifecycle.register(app)
 inside.register(app)
 doctor.register(app)
-context_git.register(context.app)
-context_history.register(context.app)
-context_playbook.register(context.app)
-findings_doctor.register(findings.app)
-app.add_typer(archive.app, name="archive")
-app.add_typer(config.app, name="config")
-app.add_typer(context.app, name="context")
-app.add_typer(findings.app, name="findings")
 app.command()(prune.prune)
-app.add_typer(quarantine.app, name="quarantine")
 app.command()(context_server.context_server)
+for name, summary in (
+    ("archive", "List, show and remove archived work."),
+    ("config", "Show settings and where they come from."),
+    ("context", "Read and curate decisions, discoveries and findings."),
+    ("findings", "Read and update findings."),
+    ("quarantine", "List, restore and remove what was moved aside."),
+):
+    app.add_typer(load_later(f"cspace.cli.{name}", summary), name=name)
 
 
 def _print_version(*, wanted: bool) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Line = tuple[str, ...]
 
-app = typer.Typer(help="List, show and remove archived work.", no_args_is_help=True)
+app = typer.Typer()
 
 
 @app.command("list")

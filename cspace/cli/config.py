@@ -10,7 +10,7 @@ from cspace.cli import render
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
 
-app = typer.Typer(help="Show settings and where they come from.", no_args_is_help=True)
+app = typer.Typer()
 
 
 @app.command()

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from cspace.cli import context_change, context_log, entries, render
+from cspace.cli import (
+    context_change,
+    context_git,
+    context_history,
+    context_log,
+    context_playbook,
+    entries,
+    render,
+)
 from cspace.cli.doctor import show_diagnoses
 from cspace.cli.entries import Limit, Since, Until
 from cspace.cli.options import AsJson
@@ -14,7 +22,7 @@ from cspace.context.kinds import SECTIONS, Kind
 from cspace.deps import Deps
 from cspace.errors import NotFound, UsageError
 
-app = typer.Typer(help="Read and curate decisions, discoveries and findings.", no_args_is_help=True)
+app = typer.Typer()
 app.add_typer(context_log.app, name="log")
 EMPTY = (
     "no records yet; file one: cspace context log -h;"
@@ -187,3 +195,6 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 context_change.register(app)
+context_git.register(app)
+context_history.register(app)
+context_playbook.register(app)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,6 +104,8 @@ def _serve_http(
 
 
 def _version() -> str:
+    from importlib import metadata  # noqa: PLC0415  as much as all commands together
+
     try:
         return metadata.version("cspace")
     except metadata.PackageNotFoundError:  # a checkout that is not installed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cspace.cli import entries, render
+from cspace.cli import entries, findings_doctor, render
 from cspace.cli.editor import edited
 from cspace.cli.entries import FindingName, Limit, Since, Until
 from cspace.cli.inside import on_terminal
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cspace.context.naming import EntryName
     from cspace.context.store import ContextStore
 
-app = typer.Typer(help="Read and update findings.", no_args_is_help=True)
+app = typer.Typer()
 LIVE = (Status.OPEN, Status.ACKNOWLEDGED)
 
 
@@ -151,3 +151,6 @@ def _written(deps: Deps, store: ContextStore, slug: str, note: str | None) -> It
                 hint="call it again, and write below the line",
             )
         yield parse_note_draft(info.title, info.status, decode("the note", after))
+
+
+findings_doctor.register(app)

@@ -17,7 +17,7 @@ from cspace.events import ignore
 if TYPE_CHECKING:
     from cspace.quarantine.shelf import Quarantined
 
-app = typer.Typer(help="List, restore and remove what was moved aside.", no_args_is_help=True)
+app = typer.Typer()
 
 
 def _complete_id(incomplete: str) -> list[str]:

@@ -30,7 +30,9 @@ MAX_TEXT = 4000
 MAX_SKIPPED = 20
 
 # The digest's own headings are of the first two levels, so no record may have one of these.
-_OWN_LEVEL = re.compile(r"^(?= {0,3}#{1,2}(?:[ \t]|$))", re.MULTILINE)
+# Readers take more than a line feed for the end of a line.
+_START = r"(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"
+_OWN_LEVEL = re.compile(rf"{_START}(?=[^\S\n]{{0,3}}#{{1,2}}(?:\s|$))", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def render_record(entry: Entry) -> str:
     """Render one record; its texts can not be taken for headings of the digest."""
     info = entry.info
     facts = (info.date, info.author and f"@{info.author}", info.category, info.status)
-    line = " · ".join(one_line(fact) for fact in facts if fact)
+    line = no_heading(" · ".join(one_line(fact) for fact in facts if fact))
     tags = f" · tags: {one_line(', '.join(info.tags))}" if info.tags else ""
     parts = [f"## {info.slug}", f"**{one_line(info.title)}**\n{line}{tags}"]
     texts = {
@@ -144,8 +146,13 @@ def skipped_lines(skipped: tuple[Skipped, ...]) -> list[str]:
 def _shown(text: str) -> str:
     cut = text[:MAX_TEXT]
     more = len(text) - len(cut)
-    escaped = _OWN_LEVEL.sub(r"\\", cut)
+    escaped = no_heading(cut)
     return f"{escaped}\n… ({more} more characters: read_entry has them)" if more else escaped
+
+
+def no_heading(text: str) -> str:
+    """Return text whose headings can not be taken for the digest's own."""
+    return _OWN_LEVEL.sub(r"\\", text)
 
 
 def one_line(text: str) -> str:

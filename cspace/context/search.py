@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from cspace.context import entryfile
-from cspace.context.digest import one_line, render_skipped
+from cspace.context.digest import no_heading, one_line, render_skipped
 from cspace.context.kinds import BY_PLURAL, SECTIONS
 from cspace.context.reading import reading
 from cspace.context.records import HUMAN, ROOT, Kind, Listing, Skipped
@@ -193,7 +193,8 @@ def _body(store: ContextStore, place: _Place) -> str | None:
 def render_hits(query: str, found: Listing[Hit]) -> str:
     """Render hits as a markdown list, best first."""
     lines = [
-        f"- {hit.section}: {hit.slug} — **{one_line(hit.title)}**\n  {one_line(hit.snippet)}"
+        f"- {hit.section}: {hit.slug} — **{one_line(hit.title)}**\n"
+        f"  {no_heading(one_line(hit.snippet))}"
         for hit in found.entries
     ]
     if not lines:

@@ -38,7 +38,7 @@ def add_resources(server: Server, store: ContextStore) -> None:
 
 def _human(store: ContextStore, name: str) -> FunctionResource:
     def read() -> str:
-        return _told(lambda: store.read_human(name) or _missing(store, name))
+        return _told(store, lambda: store.read_human(name) or _missing(store, name))
 
     uri, title = f"context://{name}", HUMAN_TITLES[name]
     return FunctionResource.from_function(read, uri, name=name, title=title, mime_type=MIME)
@@ -52,7 +52,7 @@ def _missing(store: ContextStore, name: str) -> str:
 
 def _add_template(server: Server, store: ContextStore, kind: Kind) -> None:
     def read(slug: str) -> str:
-        return _told(lambda: store.read_entry(kind, slug).text)
+        return _told(store, lambda: store.read_entry(kind, slug).text)
 
     server.resource(
         f"context://{kind}/{{slug}}",
@@ -99,11 +99,11 @@ def _entry(info: Info) -> Resource:
     )
 
 
-def _told(read: Callable[[], str]) -> str:
+def _told(store: ContextStore, read: Callable[[], str]) -> str:
     """Read, and turn what went wrong into the SDK's errors, which carry their text to a client."""
     try:
         return read()
     except (NotFound, UsageError) as error:
-        raise ResourceNotFoundError(explain(error)) from error
+        raise ResourceNotFoundError(explain(error, store.root)) from error
     except CspaceError as error:
-        raise ResourceError(explain(error)) from error
+        raise ResourceError(explain(error, store.root)) from error

@@ -6,7 +6,6 @@ import datetime
 from dataclasses import asdict
 from typing import Annotated, Literal
 
-from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult
 from pydantic import Field
 
@@ -26,7 +25,7 @@ from cspace.mcp.context_results import (
     findings_facts,
 )
 from cspace.mcp.server import Server
-from cspace.mcp.tools import ADD, ASK_A_PERSON, DESTROY, READ, facts, strict_tool
+from cspace.mcp.tools import ADD, ASK_A_PERSON, DESTROY, READ, StrictTool, facts, strict_tool
 
 NAME = "cspace-context"
 INSTRUCTIONS = """\
@@ -68,15 +67,18 @@ def build(store: ContextStore, *, version: str = "", remote: bool = False) -> Se
     tools = [*_read_tools(store), *_list_tools(store), *_write_tools(store)]
     if store.origin.instance is None and not remote:
         tools.append(_remove_tool(store))
+    for tool in tools:
+        tool.root = store.root
     server = Server(
         NAME,
         instructions=INSTRUCTIONS,
         version=version,
-        tools=tools,
+        tools=[*tools],
         log_level="WARNING",
         # What others write is not ours to announce: nobody shall wait for news from here.
         subscriptions=False,
     )
+    server.root = store.root
     server.prepare = lambda: _add_the_rest(server, store)
     return server
 
@@ -86,7 +88,7 @@ def _add_the_rest(server: Server, store: ContextStore) -> None:
     add_prompts(server, store)
 
 
-def _read_tools(store: ContextStore) -> list[Tool]:
+def _read_tools(store: ContextStore) -> list[StrictTool]:
     def read_context(
         sections: list[SectionName] | None = None, since: Day = None, limit: Limit = 20
     ) -> str:
@@ -124,7 +126,7 @@ def _read_tools(store: ContextStore) -> list[Tool]:
     ]
 
 
-def _list_tools(store: ContextStore) -> list[Tool]:
+def _list_tools(store: ContextStore) -> list[StrictTool]:
     def list_entries(
         kind: KindsName = "all", since: Day = None, until: Day = None, limit: Limit = 20
     ) -> Annotated[CallToolResult, EntriesFacts]:
@@ -154,7 +156,7 @@ def _list_tools(store: ContextStore) -> list[Tool]:
     ]
 
 
-def _write_tools(store: ContextStore) -> list[Tool]:
+def _write_tools(store: ContextStore) -> list[StrictTool]:
     def log_decision(
         title: str, context: str, alternatives: str, decision: str, consequences: str
     ) -> Annotated[CallToolResult, LoggedFacts]:
@@ -209,7 +211,7 @@ def _write_tools(store: ContextStore) -> list[Tool]:
     ]
 
 
-def _remove_tool(store: ContextStore) -> Tool:
+def _remove_tool(store: ContextStore) -> StrictTool:
     def remove_entry(kind: KindName, slug: str) -> Annotated[CallToolResult, RemovedFacts]:
         """Delete one record. Only for a person who curates: never to tidy up after yourself."""
         return facts(RemovedFacts(path=store.remove_entry(Kind(kind), slug)))

@@ -199,11 +199,14 @@ def serve(application: Starlette, listening: socket.socket) -> None:
     """
     import uvicorn  # noqa: PLC0415  only for who serves
 
+    from cspace.mcp.patience import HurriedProtocol  # noqa: PLC0415  as above
+
     config = uvicorn.Config(
         application,
         # Nothing of a request goes into a log: it carries the token.
         access_log=False,
         log_config=None,
+        http=HurriedProtocol,
         ws="none",
         server_header=False,
         limit_concurrency=MAX_CONNECTIONS,

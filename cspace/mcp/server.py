@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -31,12 +32,14 @@ class Server(StdioServer):
 
     Attributes:
         listed: makes that list; None for the SDK's own.
+        root: errors name what lies below it by its relative path.
         prepare: adds resources and prompts before the first of them is asked for: most clients want
             tools alone, at once.
     """
 
     listed: Callable[[], Sequence[ListedResource]] | None = None
     prepare: Callable[[], None] | None = None
+    root: Path | None = None
 
     def _prepare(self) -> None:
         prepare, self.prepare = self.prepare, None
@@ -68,7 +71,7 @@ class Server(StdioServer):
         try:
             return list(await anyio.to_thread.run_sync(self.listed))
         except CspaceError as error:
-            raise protocol_error(error) from error
+            raise protocol_error(error, self.root) from error
 
     async def get_prompt(
         self,
@@ -94,7 +97,7 @@ class Server(StdioServer):
             known_error = _cause(error)
             if known_error is None:
                 raise
-            raise protocol_error(known_error) from error
+            raise protocol_error(known_error, self.root) from error
 
 
 def _check_arguments(prompt: Prompt, given: dict[str, Any]) -> None:
@@ -107,10 +110,11 @@ def _check_arguments(prompt: Prompt, given: dict[str, Any]) -> None:
         raise MCPError(code=INVALID_PARAMS, message=said)
 
 
-def protocol_error(error: CspaceError) -> MCPError:
+def protocol_error(error: CspaceError, root: Path | None) -> MCPError:
     """Return what a client is told where an answer has no place for an error of a tool."""
     theirs = isinstance(error, UsageError | NotFound)
-    return MCPError(code=INVALID_PARAMS if theirs else INTERNAL_ERROR, message=explain(error))
+    code = INVALID_PARAMS if theirs else INTERNAL_ERROR
+    return MCPError(code=code, message=explain(error, root))
 
 
 def _cause(error: BaseException) -> CspaceError | None:

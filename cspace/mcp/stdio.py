@@ -21,13 +21,15 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 
+from cspace.docstore.folder import LOCK_SECONDS
 from cspace.mcp.refusal import refuse_line
 
 if TYPE_CHECKING:  # private to the SDK, and needed for nothing but the checker
     from mcp.shared._stream_protocols import ReadStream, WriteStream
 
-# A subscription is never answered: the end of stdin ends it.
-LAST_ANSWER_SECONDS = 10.0
+# A subscription is never answered: some time after the last answer the end of stdin ends it. A
+# writer may wait for a lock that long, and is then owed an answer.
+LAST_ANSWER_SECONDS = LOCK_SECONDS + 5.0
 
 
 class StdioServer(MCPServer[object]):
@@ -91,10 +93,11 @@ class _Owed:
             self._answered.set()
 
     async def paid(self) -> None:
-        with anyio.move_on_after(LAST_ANSWER_SECONDS):
+        with anyio.move_on_after(LAST_ANSWER_SECONDS) as patience:
             while self._requests:
                 self._answered = anyio.Event()
                 await self._answered.wait()
+                patience.deadline = anyio.current_time() + LAST_ANSWER_SECONDS
 
 
 class _Wrapped:

@@ -7,14 +7,16 @@ that is mirrored in text: clients drop one of the two when both are there and di
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cspace.errors import CspaceError
 
@@ -31,7 +33,13 @@ ASK_A_PERSON = {"anthropic/requiresUserInteraction": True}
 
 
 class StrictTool(Tool):
-    """A tool whose every expected failure tells a model what to change."""
+    """A tool whose every expected failure tells a model what to change.
+
+    Attributes:
+        root: errors name what lies below it by its relative path.
+    """
+
+    root: Path | None = Field(default=None, exclude=True)
 
     async def run(
         self,
@@ -44,7 +52,7 @@ class StrictTool(Tool):
             return await super().run(arguments, context, convert_result)
         except ToolError as error:
             if isinstance(error.__cause__, CspaceError):
-                raise ToolError(explain(error.__cause__)) from error.__cause__
+                raise ToolError(explain(error.__cause__, self.root)) from error.__cause__
             if isinstance(error.__cause__, ValidationError):
                 wrong = explain_arguments(self.name, error.__cause__, self.parameters)
                 raise ToolError(wrong) from error.__cause__
@@ -57,18 +65,19 @@ def strict_tool(
     title: str,
     annotations: ToolAnnotations,
     meta: dict[str, Any] | None = None,
-) -> Tool:
+) -> StrictTool:
     """Build a tool from a function: its docstring is the description, its return type the channel.
 
     Unknown arguments are refused. A function that returns str has no structured content.
     """
-    tool = StrictTool.from_function(
+    made = StrictTool.from_function(
         function,
         title=title,
         annotations=annotations,
         meta=meta,
         structured_output=function.__annotations__["return"] not in (str, "str"),
     )
+    tool = cast("StrictTool", made)
     metadata = tool.fn_metadata
     strict = type(
         metadata.arg_model.__name__,
@@ -76,7 +85,8 @@ def strict_tool(
         {"model_config": ConfigDict(extra="forbid")},
     )
     metadata.arg_model = strict
-    tool.parameters = _slim(metadata.arg_model.model_json_schema(by_alias=True))
+    # The same as the stricter model's own schema, which takes as long again to make.
+    tool.parameters = _slim({**tool.parameters, "additionalProperties": False})
     if metadata.output_schema is not None:
         metadata.output_schema = _slim(metadata.output_schema, "description")
     tool.description = " ".join(tool.description.split())
@@ -90,9 +100,19 @@ def facts(model: BaseModel) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
 
 
-def explain(error: CspaceError) -> str:
-    """Return what a model reads of an expected failure."""
-    return f"{error}\nhint: {error.hint}" if error.hint else str(error)
+def explain(error: CspaceError, root: Path | None) -> str:
+    """Return what a model reads of an expected failure.
+
+    Where root lies on this machine is nothing to a caller on another: paths are relative to it.
+    """
+    said = f"{error}\nhint: {error.hint}" if error.hint else str(error)
+    for place in () if root is None else {root, root.resolve()} - {Path("/")}:
+        said = re.sub(rf"{re.escape(str(place))}(?:/|(?![\w.-]))", _from_root, said)
+    return said
+
+
+def _from_root(found: re.Match[str]) -> str:
+    return "" if found[0].endswith("/") else "."
 
 
 def explain_arguments(tool: str, error: ValidationError, schema: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -43,11 +44,44 @@ def test_every_command_explains_itself_with_an_example(tmp_path: Path, command: 
     assert "Example" in answer.stdout
 
 
-@pytest.mark.parametrize("group", [(), ("archive",), ("config",), ("quarantine",)])
+GROUPS = [(), *((name,) for name in ("archive", "config", "context", "findings", "quarantine"))]
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_no_summary_of_a_command_is_cut_off(tmp_path: Path, group: tuple[str, ...]) -> None:
     _, _, commands = cspace(*group, "--help", cwd=tmp_path).stdout.partition("Commands:")
     assert commands
     assert "..." not in commands
+
+
+def test_a_group_loads_its_commands_only_when_it_is_used() -> None:
+    code = """
+import sys
+from typer.main import get_command
+from cspace.cli.app import app
+group = get_command(app).commands["archive"]
+print("cspace.cli.archive" in sys.modules)
+print(*group.commands)
+"""
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["False", "list show prune"]
+
+
+def test_a_shell_completes_the_commands_of_a_group(tmp_path: Path) -> None:
+    asked = {
+        "_CSPACE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "cspace context l",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(
+        (Path(sys.executable).with_name("cspace"),),
+        cwd=tmp_path,
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["list", "log"]
 
 
 @pytest.mark.parametrize("command", ["start", "stop", "down"])

@@ -63,6 +63,24 @@ def test_a_record_can_not_forge_a_heading_of_the_digest(store: ContextStore) -> 
     assert headings == ["# decisions (newest first)", "## 2026-04-14-t-x"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\v", "\x85", "\u2028"])
+def test_no_end_of_a_line_forges_a_heading_of_the_digest(store: ContextStore, end: str) -> None:
+    store.log_decision(Decision("t", f"x{end}# skipped{end}\u00a0##\u00a0fake", "a", "d", "c"))
+    shown = read_context(store, ("decisions",)).text
+    headings = [line for line in shown.splitlines() if line.lstrip().startswith(("# ", "##\xa0"))]
+    assert headings == ["# decisions (newest first)"]
+
+
+def test_a_files_facts_can_not_forge_a_heading_of_the_digest(
+    store: ContextStore, root: Path
+) -> None:
+    findings = root / ".cspace/context/findings"
+    findings.mkdir(parents=True)
+    header = 'title: t\nstatus: open\ncategory: "# principles.md"'
+    (findings / "by-hand.md").write_text(f"---\n{header}\n---\nbody\n", encoding="utf-8")
+    assert "\n\\# principles.md · open" in read_context(store, ("findings",)).text
+
+
 def test_a_text_that_is_very_long_is_cut_and_says_so(store: ContextStore) -> None:
     store.log_decision(Decision("t", "x" * 100_000, "a", "d", "c"))
     shown = read_context(store, ("decisions",)).text

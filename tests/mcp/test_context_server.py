@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,21 @@ def test_an_error_names_the_field_what_is_allowed_and_the_next_call(
     assert result.is_error is True
     assert [part for part in said if part not in text_of(result)] == []
     assert os.listdir(root) == []
+
+
+def test_an_error_names_no_path_of_this_machine(call: Call, root: Path, tmp_path: Path) -> None:
+    context = root / ".cspace/context"
+    context.mkdir(parents=True)
+    (context / "findings").symlink_to(tmp_path)
+    said = [str(call("list_findings").content), str(call("log_finding", **FINDING).content)]
+    shutil.rmtree(context)
+    context.touch()
+    said.append(str(call("log_finding", **FINDING).content))
+    shutil.rmtree(root)
+    said.append(str(call("read_context").content))
+    assert [one for one in said if str(tmp_path) in one] == []
+    assert ".cspace/context/findings" in said[0]
+    assert "root . is not a directory" in said[-1]
 
 
 def test_reads_create_nothing(call: Call, root: Path) -> None:

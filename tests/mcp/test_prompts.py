@@ -78,4 +78,4 @@ def test_a_wrong_prompt_is_an_error_that_says_what_is_right(
 def test_a_missing_root_is_an_error(ask: Ask, root: Path) -> None:
     root.rmdir()
     error = ask(lambda client: client.get_prompt("brief", {}))
-    assert "is not a directory" in error.message
+    assert "root . is not a directory" in error.message

@@ -107,5 +107,5 @@ def test_a_missing_root_is_an_error(ask: Ask, root: Path) -> None:
     root.rmdir()
     for error in (ask(lambda client: client.list_resources()), read(ask, "context://direction")):
         assert error.code == INVALID_PARAMS
-        assert "is not a directory" in error.message
+        assert "root . is not a directory" in error.message
     assert not root.exists()

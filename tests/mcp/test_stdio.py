@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from cspace.context.records import Category, Finding
+from cspace.context.store import ContextStore
 from tests.mcp.conftest import TIMEOUT, Environment
 
 Answer = TypeVar("Answer")
@@ -208,6 +211,20 @@ def test_a_request_followed_by_the_end_of_stdin_is_answered(
         "path": str(next(root.rglob("discoveries/*.md")).relative_to(root)),
         "slug": next(root.rglob("discoveries/*.md")).stem,
     }
+
+
+def test_who_waits_for_a_lock_when_stdin_ends_is_told_that_it_is_held(
+    command: list[str], environment: Environment, root: Path
+) -> None:
+    slug = ContextStore(root).log_finding(Finding("t", Category.BUG, "s")).slug
+    asked = {"name": "append_to_finding", "arguments": {"slug": slug, "note": "n"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked}
+    stdin = INITIALIZE + json.dumps(call).encode() + b"\n"
+    with (root / f".cspace/context/findings/{slug}.md.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run(command, environment, cwd=root, stdin=stdin)
+    assert answers(done)[2]["isError"] is True
+    assert "lock" in str(answers(done)[2]["content"])
 
 
 def test_a_missing_root_is_an_error_with_its_own_exit_code(
