@@ -51,6 +51,8 @@ def commit(
     deps: Deps = context.obj
     store = deps.open_context(deps.project.root)
     done = commit_shared(store, Wanted(message, removals=removals, dry_run=dry_run))
+    if not dry_run:
+        deps.record_context()
     if as_json:
         render.show_json(**render.plain(done), dry_run=dry_run)
         return
