@@ -76,6 +76,11 @@ def directory_of(place: Place) -> Path:
     return place.common_directory / "cspace"
 
 
+def was_held(place: Place) -> bool:
+    """Tell whether anybody ever held the history of a repository."""
+    return (directory_of(place) / LOCK).exists()
+
+
 @contextlib.contextmanager
 def exclusive(place: Place) -> Iterator[None]:
     """Hold the history of a repository, on this machine; others wait."""
@@ -126,7 +131,7 @@ def _record(
         seen = present.observe(root, known, before, stream.add)
         now = clock()
         state = {entry: revision for entry, (_, revision) in seen.items()}
-        said = _read_journals(journals, state, stream.add, now)
+        said = _read_journals(journals, before, state, stream.add, now)
         compared = _compare(before, state, said.changes, now)
         losses = _find_losses(root, tip, before, state, said)
         changes = (*said.changes, *compared)
@@ -174,7 +179,7 @@ def preview(
     seen = present.observe(root, known, before, add)
     now = clock()
     state = {entry: revision for entry, (_, revision) in seen.items()}
-    said = _read_journals(journals, state, add, now)
+    said = _read_journals(journals, before, state, add, now)
     compared = _compare(before, state, said.changes, now)
     recorded = snapshots.load_changes(root, tip)
     return Preview((*recorded, *said.changes, *compared), contents)
@@ -201,7 +206,11 @@ def _state(root: Path, tip: str | None, known: present.Known) -> dict[str, str]:
 
 
 def _read_journals(
-    journals: Iterable[Taken], state: Mapping[str, str], add: Callable[[bytes], str], now: datetime
+    journals: Iterable[Taken],
+    before: Mapping[str, str],
+    state: Mapping[str, str],
+    add: Callable[[bytes], str],
+    now: datetime,
 ) -> _Journaled:
     said = _Journaled()
     for one in journals:
@@ -210,20 +219,29 @@ def _read_journals(
                 said.unread += event is None
                 continue
             entry = history.entry_of(event.kind, event.slug)
-            revision = add(event.content) if event.action is Action.WRITTEN else ""
+            revision = add(event.content) if event.content else ""
             # Nobody writes in the future; and what an agent calls itself is one line.
-            said.changes.append(
-                Change(
-                    min(event.time, now), event.action, entry, revision,
-                    authored.signature_of(event.author), one.instance,
-                )
-            )  # fmt: skip
+            time, author = min(event.time, now), authored.signature_of(event.author)
+            if event.action is Action.REMOVED:
+                if revision:
+                    said.changes.append(Change(time, Action.FOUND, entry, revision))
+                revision = ""
+            said.changes.append(Change(time, event.action, entry, revision, author, one.instance))
             if event.kind is Kind.FINDING and revision and state.get(entry, revision) != revision:
                 said.updates.setdefault(entry, []).append(blocks.parse_history(event.content))
                 # The longest is enough to compare with: updates only ever come.
                 said.updates[entry] = [max(said.updates[entry], key=lambda it: len(it.blocks))]
-    said.changes.sort(key=lambda change: change.time)
+    said.changes[:] = _news(sorted(said.changes, key=lambda change: change.time), before)
     return said
+
+
+def _news(changes: Iterable[Change], before: Mapping[str, str]) -> Iterator[Change]:
+    """Yield changes, but of what a removal found only what a hand had changed unseen."""
+    latest = dict(before)
+    for change in changes:
+        if change.action is not Action.FOUND or latest.get(change.entry) != change.revision:
+            latest[change.entry] = change.revision or latest.get(change.entry, "")
+            yield change
 
 
 def _within(events: Iterator[journal.Event | None]) -> Iterator[journal.Event | None]:

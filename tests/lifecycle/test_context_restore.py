@@ -141,6 +141,36 @@ def test_what_was_removed_on_purpose_comes_back_only_by_its_name(brain: Brain) -
     assert brain.contents() == before
 
 
+def test_removing_a_record_hazard_takes_no_lost_one_of_its_name_along(brain: Brain) -> None:
+    slug = brain.find("Bug", "the first")
+    brain.wipe()
+    assert brain.find("Bug", "the second") == slug
+    brain.host.remove_entry(Kind.FINDING, slug)
+    assert brain.restore().entries == (f"findings/{slug}",)
+    assert brain.host.read_entry(Kind.FINDING, slug).sections["Summary"] == "the first"
+    assert brain.restore().entries == ()
+
+
+def test_removing_the_record_that_took_a_name_restores_the_other_one_once(brain: Brain) -> None:
+    slug = brain.find("Bug", "the first")
+    brain.wipe()
+    brain.find("Bug", "the second")
+    assert brain.restore().entries == (f"findings/{slug}-2",)
+    brain.host.remove_entry(Kind.FINDING, slug)
+    assert brain.restore().entries == ()
+
+
+def test_what_a_hand_wrote_before_a_removal_comes_back_by_its_name(brain: Brain) -> None:
+    slug = brain.decide("Cents")
+    brain.record()
+    path = brain.root / f".cspace/context/decisions/{slug}.md"
+    path.write_bytes(path.read_bytes() + b"by hand\n")
+    brain.host.remove_entry(Kind.DECISION, slug)
+    assert brain.restore().entries == ()
+    brain.restore(slug)
+    assert path.read_bytes().endswith(b"by hand\n")
+
+
 def test_at_a_time_an_entry_is_what_it_was_and_that_can_be_undone(brain: Brain) -> None:
     slug = brain.find("Bug")
     first = brain.contents()
