@@ -68,12 +68,17 @@ class Recorder:
 
     def preview(self, place: Place) -> Preview:
         """Return what the history would be after a recording, which changes nothing."""
-        found = [*_list_journals(recording.directory_of(place), recording.directory_of(place))]
-        journals = [Taken(path, None) for path in found]
+        with _undisturbed(place):
+            return recording.preview(
+                self.project.root, place, tuple(self._list_all(place)), self.now
+            )
+
+    def _list_all(self, place: Place) -> Iterator[Taken]:
+        directory = recording.directory_of(place)
+        yield from (Taken(path, None) for path in _list_journals(directory, directory))
         for name in state_names(self.user, self.project.id):
             paths = instance_paths(self.user, self.project.id, name)
-            journals += (Taken(one, name) for one in _list_journals(paths.journal, paths.state))
-        return recording.preview(self.project.root, place, tuple(journals), self.now)
+            yield from (Taken(one, name) for one in _list_journals(paths.journal, paths.state))
 
     def _record(self, leaving: str | None) -> Outcome:
         root = self.project.root
@@ -133,6 +138,16 @@ def describe_losses(losses: Sequence[Loss]) -> str:
             more = f" and {len(names) - MAX_SAID} more" if len(names) > MAX_SAID else ""
             parts.append(f"{fate}: {', '.join(names[:MAX_SAID])}{more}")
     return "records of the context were lost; " + "; ".join(parts)
+
+
+@contextlib.contextmanager
+def _undisturbed(place: Place) -> Iterator[None]:
+    """Let nobody take journals away; where none were ever taken, or we can not write, just look."""
+    with contextlib.ExitStack() as stack:
+        if recording.was_held(place):
+            with contextlib.suppress(OSError):
+                stack.enter_context(recording.exclusive(place))
+        yield
 
 
 def _new_name() -> str:

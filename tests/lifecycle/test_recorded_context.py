@@ -363,6 +363,20 @@ def test_concurrent_recordings_all_succeed_and_lose_nothing(
     assert len(told) == written
 
 
+def test_a_history_shown_beside_recordings_lacks_nothing(
+    brain: Brain, counts: Callable[[int, int], int]
+) -> None:
+    running = [start_recorder(brain, counts(20, 200)) for _ in range(2)]
+    slug, place = brain.find("Bug"), find_place(brain.root)
+    written = 1
+    while any(one.poll() is None for one in running):
+        brain.append(slug, "more")
+        written += 1
+        seen = brain.recorder.preview(place).changes
+        assert sum(one.action is Action.WRITTEN for one in set(seen)) == written
+    assert [one.communicate()[0] for one in running] == [b""] * 2
+
+
 def test_a_recording_beside_one_that_shares_no_lock_tries_again(brain: Brain) -> None:
     brain.find("Bug")
     place = find_place(brain.root)
