@@ -73,8 +73,9 @@ def _summary(done: Committed, *, dry_run: bool) -> Iterator[str]:
 
 
 def _left_out(done: Committed) -> Iterator[str]:
-    yield from (f"{one.path} is not committed: {one.reason}" for one in done.skipped)
-    yield from (f"{path} vanished, and stays in git" for path in done.left)
+    for one in done.skipped:
+        yield f"{render.printable(one.path)} is not committed: {one.reason}"
+    yield from (f"{render.printable(path)} vanished, and stays in git" for path in done.left)
     if done.left:
         yield "to remove from git what vanished: cspace context commit --removals"
 

@@ -17,7 +17,7 @@ from cspace.context.commit_message import Action, Changed, dump_message
 from cspace.context.entryfile import parse_entry
 from cspace.context.records import ROOT, Entry, Kind, Skipped
 from cspace.docstore.folder import Folder
-from cspace.docstore.opened import SUFFIX
+from cspace.docstore.opened import SUFFIX, show_path
 from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound, UsageError
 from cspace.git import Staged
 from cspace.git_commits import NO_FILE, Change
@@ -173,7 +173,7 @@ class _Surveyor:
             except NotFound:
                 continue  # removed since the directory was read
             except CspaceError as error:
-                reason = str(error).removeprefix(f"{path}: ")
+                reason = str(error).removeprefix(f"{show_path(path)}: ")
                 self.skipped.append(Skipped(str(path), reason))
                 continue
             known = self.tracked.get(os.fsencode(path))

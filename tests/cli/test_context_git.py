@@ -59,6 +59,13 @@ def test_a_commit_is_recorded_in_the_history_and_a_dry_run_is_not(repo: Path, sl
     assert f"findings/{slug}" in snapshots.load_state(repo, tip)
 
 
+def test_a_line_end_in_a_name_hazard_begins_no_line(repo: Path, slug: str) -> None:
+    (repo / ".cspace/context/findings/a\nnote: b.md").write_bytes(b"x")
+    said = run(repo, "commit").stderr.decode()
+    where = ".cspace/context/findings/a\\nnote: b.md"
+    assert said == f"note: {where} is not committed: its name can not be shown\n"
+
+
 def test_a_dry_run_shows_the_message(repo: Path, slug: str) -> None:
     said = run(repo, "commit", "--dry-run", "-m", "Mine").text
     assert said.startswith(f"would commit to main in {repo}\n")
