@@ -131,8 +131,8 @@ def versions(
 
     Args:
         changes: of one entry, the oldest first.
-        same: whether two revisions are of one record: a removal takes only the one that stood
-            there, and not another of its name, which was lost before.
+        same: whether two revisions are of one record: what is removed or put back on purpose
+            leaves alone another one of its name.
     """
     living: list[Version] = []
     seen: set[str] = set()
@@ -144,9 +144,10 @@ def versions(
         elif change.revision and change.revision not in seen:
             living.append(version)
         elif change.action is Action.WRITTEN and change.instance is None:
-            known = [place for place, one in enumerate(living) if one.revision == change.revision]
-            del living[known[0] if known else len(living) :]
-            living.append(version)
+            revisions = [one.revision for one in living]
+            back = revisions.index(change.revision) if change.revision in revisions else len(living)
+            later = [one for one in living[back:] if not same(one.revision, change.revision)]
+            living[back:] = [*later, version]
         seen.add(change.revision)
         standing = change.revision or standing
     return tuple(living)

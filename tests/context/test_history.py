@@ -51,7 +51,7 @@ def test_what_was_removed_has_no_version_until_it_is_written_anew() -> None:
     assert living("i1", "r", "w1") == ["1"]
 
 
-def test_a_removal_takes_only_the_record_that_stood_there() -> None:
+def test_what_is_done_on_purpose_leaves_another_record_of_that_name() -> None:
     changes = told("i1", "i20", "i21", "f1", "f21", "r")
 
     def same(one: str, other: str) -> bool:
@@ -59,6 +59,8 @@ def test_a_removal_takes_only_the_record_that_stood_there() -> None:
 
     assert [one.revision for one in history.versions(changes, same)] == ["1"]
     assert history.versions(changes) == ()
+    back = told("i1", "i10", "i20", "w1")
+    assert [one.revision for one in history.versions(back, same)] == ["20", "1"]
 
 
 def test_an_entry_at_a_time_is_what_was_last_seen_of_it() -> None:

@@ -151,6 +151,20 @@ def test_removing_a_record_hazard_takes_no_lost_one_of_its_name_along(brain: Bra
     assert brain.restore().entries == ()
 
 
+def test_a_record_put_back_over_another_one_hazard_leaves_that_to_be_restored(
+    brain: Brain,
+) -> None:
+    slug = brain.find("Bug", "the first")
+    brain.record()
+    then = brain.clock().isoformat()
+    brain.wipe()
+    brain.find("Bug", "the second")
+    assert brain.restore(slug, then).entries == (f"findings/{slug}",)
+    assert brain.restore().entries == (f"findings/{slug}-2",)
+    texts = [brain.host.read_entry(Kind.FINDING, one).sections for one in (slug, f"{slug}-2")]
+    assert [one["Summary"] for one in texts] == ["the first", "the second"]
+
+
 def test_removing_the_record_that_took_a_name_restores_the_other_one_once(brain: Brain) -> None:
     slug = brain.find("Bug", "the first")
     brain.wipe()
