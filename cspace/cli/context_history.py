@@ -93,15 +93,17 @@ def restore(
 
     deps: Deps = context.obj
     time = core.parse_moment(at) if at else None
+    store = None
     if not dry_run:
+        store = deps.open_context(deps.project.root)  # a link in the way goes aside first
         deps.recorder.record()
     planned = core.plan_restore(deps.recorder, entry, time)
     done = None
     if not as_json:
         _show_plan(planned)
-    if planned and not dry_run:
+    if planned and store is not None:
         _ask(planned, yes=yes, as_json=as_json)
-        done = core.apply_restore(deps.open_context(deps.project.root), planned, deps.recorder)
+        done = core.apply_restore(store, planned, deps.recorder)
     _show(planned, done, as_json=as_json)
     if done is not None:
         core.check_restored(done)

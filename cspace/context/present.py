@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -54,7 +55,7 @@ def observe(
     What is there and can not be read stays as it was before. No link is followed.
 
     Raises:
-        OSError: a directory can not be read, so nothing is known.
+        OSError, CspaceError: a directory can not be read, so nothing is known.
     """
     started = time.time_ns()
     # What is known by its stamp only is not added: the repository must have it for sure.
@@ -109,6 +110,12 @@ def _iter_files(root: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
                         yield (f"{folder}/{stem}" if folder else stem), directory, status
         except FileNotFoundError:
             continue
+        except NotADirectoryError as error:
+            place = (root / ROOT / folder).as_posix()
+            raise CspaceError(
+                f"{place}: a link or another file stands where a directory is expected",
+                hint=f"look at it and move it away: ls -ld {shlex.quote(place)}",
+            ) from error
 
 
 def _list(directory: Path) -> Iterator[tuple[str, os.stat_result]]:

@@ -71,6 +71,20 @@ def test_an_unknown_entry_is_not_found(repo: Path, slug: str) -> None:
         assert "hint: cspace context history" in said.stderr
 
 
+def test_a_link_for_a_directory_of_records_hazard_goes_aside_before_a_restore(
+    repo: Path, slug: str, tmp_path: Path
+) -> None:
+    path = path_of(repo, slug)
+    before = path.read_bytes()
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.symlink_to(tmp_path / "elsewhere")
+    looked = cspace("context", "restore", "--dry-run", cwd=repo)
+    assert (looked.returncode, path.parent.is_symlink()) == (1, True)
+    assert "findings: a link or another file stands" in looked.stderr
+    assert cspace("context", "restore", cwd=repo).returncode == 0
+    assert (path.parent.is_symlink(), path.read_bytes()) == (False, before)
+
+
 def test_what_stands_in_a_lost_record_s_place_hazard_is_a_conflict(repo: Path, slug: str) -> None:
     Recorder(find_project(repo), repo / "user", ignore).record()
     path = path_of(repo, slug)
