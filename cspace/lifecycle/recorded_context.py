@@ -8,11 +8,13 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from cspace.context import recording
+from cspace.context.history import is_human
 from cspace.context.journal import NAME, FileJournal
 from cspace.context.recording import Fate, Loss, Outcome, Preview, Taken
+from cspace.docstore.opened import show_path
 from cspace.errors import CspaceError, expected
 from cspace.events import Event, Report, State
 from cspace.git_import import Place, find_place
@@ -122,8 +124,16 @@ class Recorder:
                 yield from (Taken(path, name) for path in _list_taken(paths.state))
 
     def _say_losses(self, losses: Sequence[Loss]) -> None:
-        if losses:
-            self._say(f"{describe_losses(losses)}; see: {LOOK}")
+        # A blanket restore leaves what people wrote alone, as long as something of theirs stands.
+        own = [one for one in losses if is_human(one.entry) and one.fate is Fate.WENT_BACK]
+        records = [one for one in losses if one not in own]
+        if records:
+            self._say(f"{describe_losses(records)}; see: {LOOK}")
+        for one in own:
+            self._say(
+                f"{one.entry} went back to an older version; if nobody meant that:"
+                f" cspace context restore {one.entry}"
+            )
 
     def _say(self, text: str) -> None:
         self.report(Event("", "context", State.NOTICE, text))
@@ -133,7 +143,7 @@ def describe_losses(losses: Sequence[Loss]) -> str:
     """Name what was lost, in one line."""
     parts = []
     for fate in Fate:
-        names = [loss.entry for loss in losses if loss.fate is fate]
+        names = [show_path(PurePosixPath(one.entry)) for one in losses if one.fate is fate]
         if names:
             more = f" and {len(names) - MAX_SAID} more" if len(names) > MAX_SAID else ""
             parts.append(f"{fate}: {', '.join(names[:MAX_SAID])}{more}")
