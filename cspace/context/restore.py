@@ -66,16 +66,21 @@ class Sources:
 
 
 def find_entry(recorded: Iterable[str], name: str) -> str:
-    """Return the entry that a person means: `findings/<slug>`, a bare slug, a human-owned file.
+    """Return the entry that a person means: a slug, also with its kind, or a human-owned file.
 
     Raises:
         NotFound: nothing of that name was ever recorded.
         UsageError: several kinds have it.
     """
+    known = sorted(recorded)
     plain = name.removeprefix(f"{ROOT}/").removesuffix(".md")
-    found = sorted(entry for entry in recorded if plain in (entry, entry.rpartition("/")[2]))
+    for kind in Kind:  # `finding/<slug>`, as other commands have it
+        plain = re.sub(f"^{kind}/", f"{kind.plural}/", plain)
+    found = [entry for entry in known if plain in (entry, entry.rpartition("/")[2])]
     if not found:
-        raise NotFound(f"{name!r} was never recorded", hint="cspace context history")
+        near = [entry for entry in known if plain in entry][:3]
+        hint = f"the nearest are {', '.join(near)}" if near else "cspace context history"
+        raise NotFound(f"{name!r} was never recorded", hint=hint)
     if len(found) > 1 and plain not in found:
         raise UsageError(f"{name!r} is the name of {', '.join(found)}", hint="name one of them")
     return plain if plain in found else found[0]

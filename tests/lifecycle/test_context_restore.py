@@ -219,10 +219,20 @@ def test_a_name_that_is_not_known_and_a_time_before_it_are_not_found(brain: Brai
     brain.record()
     with pytest.raises(NotFound, match="never recorded"):
         brain.restore("no-such-entry")
+    with pytest.raises(NotFound, match="never recorded") as nearly:
+        brain.restore("bug")
+    assert nearly.value.hint == f"the nearest are findings/{slug}"
     with pytest.raises(NotFound, match="was not there"):
         brain.restore(slug, "2020-01-01")
     with pytest.raises(UsageError, match="is not a time"):
         brain.restore(slug, "yesterday")
+
+
+def test_an_entry_has_every_name_that_other_commands_show_for_it(brain: Brain) -> None:
+    slug = brain.find("Bug")
+    for name in (f"finding/{slug}", f"findings/{slug}", f".cspace/context/findings/{slug}.md"):
+        brain.wipe()
+        assert brain.restore(name).entries == (f"findings/{slug}",)
 
 
 def test_a_day_means_its_end() -> None:
