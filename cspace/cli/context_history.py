@@ -98,15 +98,17 @@ def restore(
         store = deps.open_context(deps.project.root)  # a link in the way goes aside first
         deps.recorder.record()
     planned = core.plan_restore(deps.recorder, entry, time)
-    done = None
+    done, refused = None, None
     if not as_json:
         _show_plan(planned)
     if planned and store is not None:
-        _ask(planned, yes=yes, as_json=as_json)
-        done = core.apply_restore(store, planned, deps.recorder)
+        agreed, refused = _ask(planned, yes=yes, as_json=as_json)
+        done = core.apply_restore(store, agreed, deps.recorder)
     _show(planned, done, as_json=as_json)
     if done is not None:
         core.check_restored(done)
+    if refused is not None:
+        raise refused
 
 
 def _show_plan(planned: tuple[Restoration, ...]) -> None:
@@ -117,24 +119,25 @@ def _show_plan(planned: tuple[Restoration, ...]) -> None:
     render.show_table(("STEP", "ENTRY", "VERSION OF", "REASON"), rows)
 
 
-def _ask(planned: tuple[Restoration, ...], *, yes: bool, as_json: bool) -> None:
-    """Ask before something that exists is replaced, and return when it may be.
+def _ask(
+    planned: tuple[Restoration, ...], *, yes: bool, as_json: bool
+) -> tuple[tuple[Restoration, ...], CspaceError | None]:
+    """Ask before something that exists is replaced.
 
-    Raises:
-        UsageError: nobody can be asked.
-        CspaceError: the answer is no.
+    Returns what may be done, and the error for what may not: what is missing comes back anyhow.
     """
-    existing = sum(one.step != "create" for one in planned)
+    missing = tuple(one for one in planned if one.step == "create")
+    existing = len(planned) - len(missing)
     if yes or not existing:
-        return
+        return planned, None
     if as_json or not on_terminal():
-        raise UsageError(
-            f"nothing was restored: {existing} existing would be replaced, and nobody is there"
-            " to ask",
+        return missing, UsageError(
+            f"{existing} existing would be replaced, and nobody is there to ask",
             hint="cspace context restore --dry-run, then the same command with --yes",
         )
     if not confirm(f"Replace {existing} existing?"):
-        raise CspaceError("nothing was restored")
+        return missing, CspaceError(f"{existing} existing stay as they are")
+    return planned, None
 
 
 def _show(planned: tuple[Restoration, ...], done: Restored | None, *, as_json: bool) -> None:

@@ -64,6 +64,25 @@ def test_an_existing_record_is_replaced_only_after_a_yes(repo: Path, slug: str) 
     assert b"fixed" not in path.read_bytes()
 
 
+def test_what_is_missing_comes_back_where_nobody_can_be_asked_about_the_rest(
+    repo: Path, slug: str
+) -> None:
+    path, direction = path_of(repo, slug), repo / ".cspace/context/direction.md"
+    path.write_bytes(path.read_bytes() + b"\n### 2026-04-15T08:00:00Z \xe2\x80\x94 @bob"
+                     b" \xe2\x80\x94 status: open\nmore\n")  # fmt: skip
+    direction.write_bytes(b"# Ours\n")
+    newest = path.read_bytes()
+    cspace("context", "history", cwd=repo)
+    path.write_bytes(newest.replace(b"more", b"other").replace(b"@bob", b"@eve"))
+    direction.unlink()
+    said = cspace("context", "restore", "--json", cwd=repo)
+    assert said.returncode == 2
+    assert "1 existing would be replaced" in said.stderr
+    assert json.loads(said.stdout)["restored"] == ["direction"]
+    assert direction.read_bytes() == b"# Ours\n"
+    assert b"@bob" not in path.read_bytes()
+
+
 def test_an_unknown_entry_is_not_found(repo: Path, slug: str) -> None:
     for words in (("history", "nothing"), ("restore", "nothing")):
         said = cspace("context", *words, cwd=repo)
