@@ -12,7 +12,7 @@ import typer
 
 from cspace.cli import context_server, doctor, inside, lifecycle, project, prune
 from cspace.cli.later import load_later
-from cspace.cli.render import note, prepare_output, progress, show_error
+from cspace.cli.render import note, prepare_streams, progress, show_error
 from cspace.deps import make_deps
 from cspace.errors import CspaceError, expected
 from cspace.owner import become_invoking_user
@@ -75,7 +75,7 @@ def main() -> None:
     """Run the command line; the one place where errors become exit codes."""
     # Collecting garbage while libraries load takes a tenth of a command's time and finds nothing.
     gc.disable()
-    prepare_output()
+    prepare_streams()
     try:
         os.environ.update(become_invoking_user(os.environ))
         code = app(prog_name="cspace", standalone_mode=False)

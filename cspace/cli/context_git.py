@@ -51,6 +51,8 @@ def commit(
     deps: Deps = context.obj
     store = deps.open_context(deps.project.root)
     done = commit_shared(store, Wanted(message, removals=removals, dry_run=dry_run))
+    if not dry_run:
+        deps.recorder.record()
     if as_json:
         render.show_json(**render.plain(done), dry_run=dry_run)
         return
@@ -71,8 +73,9 @@ def _summary(done: Committed, *, dry_run: bool) -> Iterator[str]:
 
 
 def _left_out(done: Committed) -> Iterator[str]:
-    yield from (f"{one.path} is not committed: {one.reason}" for one in done.skipped)
-    yield from (f"{path} vanished, and stays in git" for path in done.left)
+    for one in done.skipped:
+        yield f"{render.printable(one.path)} is not committed: {one.reason}"
+    yield from (f"{render.printable(path)} vanished, and stays in git" for path in done.left)
     if done.left:
         yield "to remove from git what vanished: cspace context commit --removals"
 

@@ -95,18 +95,22 @@ def restore(
     deps: Deps = context.obj
     time = core.parse_moment(at) if at else None
     recorder = deps.recorder
+    # A link in the way goes aside first.
+    store = None if dry_run else deps.open_context(deps.project.root)
     planned = core.plan_restore(recorder, entry, time)
-    if not dry_run:
+    if store is not None:
         recorder.record(meant=[one.entry for one in planned])  # the plan names these
-    done = None
+    done, refused = None, None
     if not as_json:
         _show_plan(planned)
-    if planned and not dry_run:
-        _ask(planned, yes=yes, as_json=as_json)
-        done = core.apply_restore(deps.open_context(deps.project.root), planned, recorder)
+    if planned and store is not None:
+        agreed, refused = _ask(planned, yes=yes, as_json=as_json)
+        done = core.apply_restore(store, agreed, recorder)
     _show(planned, done, as_json=as_json)
     if done is not None:
         core.check_restored(done)
+    if refused is not None:
+        raise refused
 
 
 def _show_plan(planned: tuple[Restoration, ...]) -> None:
@@ -117,24 +121,25 @@ def _show_plan(planned: tuple[Restoration, ...]) -> None:
     render.show_table(("STEP", "ENTRY", "VERSION OF", "REASON"), rows)
 
 
-def _ask(planned: tuple[Restoration, ...], *, yes: bool, as_json: bool) -> None:
-    """Ask before something that exists is replaced, and return when it may be.
+def _ask(
+    planned: tuple[Restoration, ...], *, yes: bool, as_json: bool
+) -> tuple[tuple[Restoration, ...], CspaceError | None]:
+    """Ask before something that exists is replaced.
 
-    Raises:
-        UsageError: nobody can be asked.
-        CspaceError: the answer is no.
+    Returns what may be done, and the error for what may not: what is missing comes back anyhow.
     """
-    existing = sum(one.step != "create" for one in planned)
+    missing = tuple(one for one in planned if one.step == "create")
+    existing = len(planned) - len(missing)
     if yes or not existing:
-        return
+        return planned, None
     if as_json or not on_terminal():
-        raise UsageError(
-            f"nothing was restored: it would replace {render.count(existing, 'file')}, and nobody"
-            " is there to ask",
+        return missing, UsageError(
+            f"restore would replace {render.count(existing, 'file')}, and nobody is there to ask",
             hint="cspace context restore --dry-run, then the same command with --yes",
         )
     if not confirm(f"Replace {render.count(existing, 'file')}?"):
-        raise CspaceError("nothing was restored")
+        return missing, CspaceError(f"not replaced: {render.count(existing, 'file')}")
+    return planned, None
 
 
 def _show(planned: tuple[Restoration, ...], done: Restored | None, *, as_json: bool) -> None:

@@ -27,8 +27,13 @@ _BUILD_STEP = re.compile(r"#\d+ \[")
 _writing = threading.Lock()
 
 
-def prepare_output() -> None:
-    """Show what the terminal's encoding lacks as escapes; stderr does so by itself."""
+def prepare_streams() -> None:
+    """Stand in for streams that were closed, and escape what the terminal's encoding lacks."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest free number is the closed one's, so no file of ours gets it.
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  for good
+            setattr(sys, name, stream)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 

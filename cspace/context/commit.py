@@ -16,7 +16,7 @@ from cspace.context.commit_message import Action, Changed, dump_message
 from cspace.context.entryfile import parse_entry
 from cspace.context.records import ROOT, Entry, Kind, Skipped
 from cspace.docstore.folder import Folder
-from cspace.docstore.opened import SUFFIX
+from cspace.docstore.opened import SUFFIX, show_path
 from cspace.errors import CommandFailed, Conflict, CspaceError, UsageError
 from cspace.git import Staged
 from cspace.git_commits import NO_FILE, Change
@@ -178,7 +178,7 @@ class _Surveyor:
             path = folder.path_of(stem)
             known = self.tracked.get(os.fsencode(path))
             if isinstance(found, CspaceError):
-                reason = str(found).removeprefix(f"{path}: ")
+                reason = str(found).removeprefix(f"{show_path(path)}: ")
                 self.skipped.append(Skipped(str(path), reason))
             elif not (known and known.mode in _REGULAR and known.id == self._id_of(found)):
                 yield path, found

@@ -7,7 +7,7 @@ goes by what was written on purpose, not by what a checkout happened to leave on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -114,8 +114,10 @@ def by_entry(changes: Iterable[Change]) -> dict[str, tuple[Change, ...]]:
     }
 
 
-def versions(changes: Iterable[Change]) -> tuple[Version, ...]:
-    """Return the versions of one entry since it was last removed on purpose, the newest last.
+def versions(
+    changes: Iterable[Change], same: Callable[[str, str], bool] = lambda *_: True
+) -> tuple[Version, ...]:
+    """Return the versions of one entry that nobody removed on purpose, the newest last.
 
     A known content that was merely found again, as after a checkout, is no new version: then it
     went back. Only the host puts an entry back on purpose, and then takes back what came after.
@@ -123,20 +125,25 @@ def versions(changes: Iterable[Change]) -> tuple[Version, ...]:
 
     Args:
         changes: of one entry, the oldest first.
+        same: whether two revisions are of one record: what is removed or put back on purpose
+            leaves alone another one of its name.
     """
     living: list[Version] = []
     seen: set[str] = set()
+    standing = ""
     for change in changes:
         version = Version(change.time, change.revision)
         if change.action is Action.REMOVED:
-            living.clear()
+            living = [one for one in living if standing and not same(one.revision, standing)]
         elif change.revision and change.revision not in seen:
             living.append(version)
         elif change.action is Action.WRITTEN and change.instance is None:
-            known = [place for place, one in enumerate(living) if one.revision == change.revision]
-            del living[known[0] if known else len(living) :]
-            living.append(version)
+            revisions = [one.revision for one in living]
+            back = revisions.index(change.revision) if change.revision in revisions else len(living)
+            later = [one for one in living[back:] if not same(one.revision, change.revision)]
+            living[back:] = [*later, version]
         seen.add(change.revision)
+        standing = change.revision or standing
     return tuple(living)
 
 

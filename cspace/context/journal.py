@@ -36,7 +36,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One write of one record; a removal has no content."""
+    """One write of one record; the content of a removal is what it took away."""
 
     time: datetime
     action: Action
@@ -190,7 +190,7 @@ def dump_event(event: Event) -> bytes:
         "slug": event.slug,
         "author": event.author,
     }
-    if event.action is Action.REMOVED:
+    if not event.content:
         return json.dumps(said).encode() + b"\n"
     with contextlib.suppress(UnicodeDecodeError):
         text = said | {"content": event.content.decode("utf-8")}
@@ -214,9 +214,8 @@ def parse_event(line: bytes) -> Event | None:
         )
     except (*MALFORMED, AttributeError, CspaceError):
         return None
-    told = event.action is Action.REMOVED or (
-        event.action is Action.WRITTEN and 0 < len(event.content) <= beneath.MAX_BYTES
-    )
+    least = {Action.WRITTEN: 1, Action.REMOVED: 0}.get(event.action)
+    told = least is not None and least <= len(event.content) <= beneath.MAX_BYTES
     return event if told else None
 
 

@@ -79,6 +79,11 @@ def directory_of(place: Place) -> Path:
     return place.common_directory / "cspace"
 
 
+def was_held(place: Place) -> bool:
+    """Tell whether anybody ever held the history of a repository."""
+    return (directory_of(place) / LOCK).exists()
+
+
 @contextlib.contextmanager
 def exclusive(place: Place) -> Iterator[None]:
     """Hold the history of a repository, on this machine; others wait."""
@@ -202,12 +207,16 @@ def _tell(
     now: datetime,
 ) -> tuple[_Journaled, tuple[Change, ...]]:
     """Return what the journals say, and with what the disk tells all that is new."""
-    said = _read_journals(journals, state, add, now)
+    said = _read_journals(journals, before, state, add, now)
     return said, (*said.changes, *_compare(before, state, said.changes, now))
 
 
 def _read_journals(
-    journals: Iterable[Taken], state: Mapping[str, str], add: Callable[[bytes], str], now: datetime
+    journals: Iterable[Taken],
+    before: Mapping[str, str],
+    state: Mapping[str, str],
+    add: Callable[[bytes], str],
+    now: datetime,
 ) -> _Journaled:
     said = _Journaled()
     for one in journals:
@@ -216,20 +225,29 @@ def _read_journals(
                 said.unread += event is None
                 continue
             entry = history.entry_of(event.kind, event.slug)
-            revision = add(event.content) if event.action is Action.WRITTEN else ""
+            revision = add(event.content) if event.content else ""
             # Nobody writes in the future; and what an agent calls itself is one line.
-            said.changes.append(
-                Change(
-                    min(event.time, now), event.action, entry, revision,
-                    authored.signature_of(event.author), one.instance,
-                )
-            )  # fmt: skip
+            time, author = min(event.time, now), authored.signature_of(event.author)
+            if event.action is Action.REMOVED:
+                if revision:
+                    said.changes.append(Change(time, Action.FOUND, entry, revision))
+                revision = ""
+            said.changes.append(Change(time, event.action, entry, revision, author, one.instance))
             if event.kind is Kind.FINDING and revision and state.get(entry, revision) != revision:
                 # The longest is enough to compare with: updates only ever come.
                 found = parse_parts(event.content).blocks
                 said.updates[entry] = max(said.updates.get(entry, ()), found, key=len)
-    said.changes.sort(key=lambda change: change.time)
+    said.changes[:] = _news(sorted(said.changes, key=lambda change: change.time), before)
     return said
+
+
+def _news(changes: Iterable[Change], before: Mapping[str, str]) -> Iterator[Change]:
+    """Yield changes, but of what a removal found only what a hand had changed unseen."""
+    latest = dict(before)
+    for change in changes:
+        if change.action is not Action.FOUND or latest.get(change.entry) != change.revision:
+            latest[change.entry] = change.revision or latest.get(change.entry, "")
+            yield change
 
 
 def _within(events: Iterator[journal.Event | None]) -> Iterator[journal.Event | None]:

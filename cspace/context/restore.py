@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -92,8 +91,8 @@ def find_entry(recorded: Iterable[str], given: str) -> str:
 def plan_all(sources: Sources) -> tuple[Restoration, ...]:
     """Plan to bring back every record that was not removed on purpose, in its newest version."""
     planned = itertools.chain.from_iterable(
-        _plan_newest(sources, entry, history.versions(changes), named=False)
-        for entry, changes in sorted(sources.recorded.items())
+        _plan_newest(sources, entry, _living(sources, entry), named=False)
+        for entry in sorted(sources.recorded)
     )
     return tuple(planned)
 
@@ -101,10 +100,20 @@ def plan_all(sources: Sources) -> tuple[Restoration, ...]:
 def plan_one(sources: Sources, entry: str) -> tuple[Restoration, ...]:
     """Plan to bring one entry back in its newest version, also when it was removed on purpose."""
     changes = sources.recorded[entry]
-    versions = history.versions(changes) or history.versions(
-        change for change in changes if change.action is not Action.REMOVED
-    )
+    meant = [one for one in changes if one.action in (Action.WRITTEN, Action.REMOVED)]
+    versions = _living(sources, entry)
+    if not versions or (meant and meant[-1].action is Action.REMOVED):
+        versions = history.versions(one for one in changes if one.action is not Action.REMOVED)
     return tuple(_plan_newest(sources, entry, versions, named=True))
+
+
+def _living(sources: Sources, entry: str) -> tuple[Version, ...]:
+    """Return the versions of the records of one name that nobody removed on purpose."""
+
+    def same(one: str, other: str) -> bool:
+        return one == other or _is_same(sources.read(one), sources.read(other))
+
+    return history.versions(sources.recorded[entry], same)
 
 
 def plan_all_at(sources: Sources, time: datetime) -> tuple[Restoration, ...]:
@@ -112,8 +121,11 @@ def plan_all_at(sources: Sources, time: datetime) -> tuple[Restoration, ...]:
     planned = []
     for entry, changes in sorted(sources.recorded.items()):
         revision = history.revision_at(changes, time)
-        if revision and history.versions(changes) and sources.present(entry) is None:
-            planned.append(_create(sources, entry, Version(time, revision)))
+        if revision and sources.present(entry) is None:
+            content = sources.read(revision)
+            living = (sources.read(one.revision) for one in _living(sources, entry))
+            if any(_is_same(content, one) for one in living):
+                planned.append(_create(sources, entry, Version(time, revision)))
     return tuple(planned)
 
 
@@ -158,7 +170,8 @@ def _plan_newest(
     mine = now if now and now.strip() else contents[written[-1]]
     same = [one for one in written if _is_same(contents[one], mine)]
     others = [one for one in written if one not in same]
-    yield from _plan_record(entry, same, contents, now)
+    if now is not None or named or not _is_elsewhere(sources, entry, same, contents):
+        yield from _plan_record(entry, same, contents, now)
     if others:
         yield from _plan_displaced(sources, entry, others, contents)
 
@@ -210,10 +223,7 @@ def _plan_record(
     went_back = now is not None and now != contents[newest] and now in contents.values()
     content = contents[newest] if now is None or emptied or went_back else now
     if history.kind_of(entry) is Kind.FINDING:
-        # Where a person has to join them, the history still has every version.
-        with contextlib.suppress(CspaceError):
-            known = [contents[one] for one in versions]
-            content = union_updates(content, *known, by_heading=True)
+        content = _united(content, [contents[one] for one in versions])
     if now is None:
         yield Restoration(entry, Step.CREATE, newest.time, "it is missing", content)
     elif content != now:
@@ -223,27 +233,55 @@ def _plan_record(
         yield Restoration(entry, step, newest.time, reason, content, now)
 
 
+def _united(content: bytes, versions: list[bytes]) -> bytes:
+    """Return a finding with the updates that it lacks; as it is, where a person has to join them.
+
+    The history still has every version then.
+    """
+    try:
+        return union_updates(content, *versions, by_heading=True)
+    except CspaceError:
+        return content
+
+
 def _plan_displaced(
     sources: Sources, entry: str, versions: list[Version], contents: Mapping[Version, bytes]
 ) -> Iterator[Restoration]:
     """Plan other names for records whose name another one took after they were lost."""
-    elsewhere = {
-        change.revision
-        for name, changes in sources.recorded.items()
-        if name != entry and name.startswith(entry)
-        for change in changes
-    }
     taken: set[str] = set()
     while versions:
         newest = versions[-1]
         same = [one for one in versions if _is_same(contents[one], contents[newest])]
         versions = [one for one in versions if one not in same]
-        if elsewhere.isdisjoint(one.revision for one in same):
+        if not _is_elsewhere(sources, entry, same, contents):
             name = _free_name(sources, entry, taken)
             taken.add(name)
             for one in _plan_record(entry, same, contents, None):
                 reason = f"another record is called {entry} now"
                 yield Restoration(name, Step.CREATE, one.time, reason, one.content)
+
+
+def _is_elsewhere(
+    sources: Sources, entry: str, versions: list[Version], contents: Mapping[Version, bytes]
+) -> bool:
+    """Tell whether all that a record's versions say was once restored under another name."""
+    wanted = [contents[one] for one in versions]
+    restored = {
+        change.revision
+        for name, changes in sources.recorded.items()
+        if name.startswith(f"{entry}-")
+        for change in changes
+        if change.action is Action.WRITTEN and change.instance is None
+    }
+    for content in map(sources.read, restored):
+        if content == wanted[-1] or (
+            history.kind_of(entry) is Kind.FINDING
+            and _created(content)
+            and _is_same(content, wanted[-1])
+            and _united(content, wanted) == content
+        ):
+            return True
+    return False
 
 
 def _free_name(sources: Sources, entry: str, taken: set[str]) -> str:

@@ -232,12 +232,13 @@ class Folder:
         """Remove a document, serialised with edits, so that none of them brings it back.
 
         Args:
-            done: is called when it is gone, while nobody else can edit it.
+            done: is given what it held when it is gone, while nobody else can edit it.
         """
         with self._locked(stem) as directory:
+            content, _ = self._read(directory, stem)
             (directory / f"{stem}{SUFFIX}").unlink()
             files.sync_directory(directory)
-            done(b"")
+            done(content)
 
     @contextlib.contextmanager
     def _locked(self, stem: str) -> Iterator[Path]:

@@ -7,12 +7,14 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from cspace.clock import Clock, utc_now
 from cspace.context import recording
+from cspace.context.history import kind_of
 from cspace.context.journal import NAME, FileJournal
 from cspace.context.recording import Fate, Loss, Outcome, Preview, Taken
+from cspace.docstore.opened import show_path
 from cspace.errors import CspaceError, expected
 from cspace.events import Event, Report, State
 from cspace.git_import import Place, find_place
@@ -67,12 +69,17 @@ class Recorder:
 
     def preview(self, place: Place) -> Preview:
         """Return what the history would be after a recording, which changes nothing."""
-        found = [*_list_journals(recording.directory_of(place), recording.directory_of(place))]
-        journals = [Taken(path, None) for path in found]
+        with _undisturbed(place):
+            return recording.preview(
+                self.project.root, place, tuple(self._list_all(place)), self.now
+            )
+
+    def _list_all(self, place: Place) -> Iterator[Taken]:
+        directory = recording.directory_of(place)
+        yield from (Taken(path, None) for path in _list_journals(directory, directory))
         for name in state_names(self.user, self.project.id):
             paths = instance_paths(self.user, self.project.id, name)
-            journals += (Taken(one, name) for one in _list_journals(paths.journal, paths.state))
-        return recording.preview(self.project.root, place, tuple(journals), self.now)
+            yield from (Taken(one, name) for one in _list_journals(paths.journal, paths.state))
 
     def _record(self, leaving: str | None, meant: Sequence[str] = ()) -> Outcome:
         root = self.project.root
@@ -117,8 +124,16 @@ class Recorder:
                 yield from (Taken(path, name) for path in _list_taken(paths.state))
 
     def _say_losses(self, losses: Sequence[Loss]) -> None:
-        if losses:
-            self._say(f"{describe_losses(losses)}; see: {LOOK}")
+        # A blanket restore leaves what people wrote alone, as long as something of theirs stands.
+        own = [one for one in losses if kind_of(one.entry) is None and one.fate is Fate.WENT_BACK]
+        records = [one for one in losses if one not in own]
+        if records:
+            self._say(f"{describe_losses(records)}; see: {LOOK}")
+        for one in own:
+            self._say(
+                f"{one.entry} went back to an older version; if nobody meant that:"
+                f" cspace context restore {one.entry}"
+            )
 
     def _say(self, text: str) -> None:
         self.report(Event("", "context", State.NOTICE, text))
@@ -128,11 +143,21 @@ def describe_losses(losses: Sequence[Loss]) -> str:
     """Name what was lost, in one line."""
     parts = []
     for fate in Fate:
-        names = [loss.entry for loss in losses if loss.fate is fate]
+        names = [show_path(PurePosixPath(one.entry)) for one in losses if one.fate is fate]
         if names:
             more = f" and {len(names) - MAX_SAID} more" if len(names) > MAX_SAID else ""
             parts.append(f"{fate}: {', '.join(names[:MAX_SAID])}{more}")
     return "records of the context were lost; " + "; ".join(parts)
+
+
+@contextlib.contextmanager
+def _undisturbed(place: Place) -> Iterator[None]:
+    """Let nobody take journals away; where none were ever taken, or we can not write, just look."""
+    with contextlib.ExitStack() as stack:
+        if recording.was_held(place):
+            with contextlib.suppress(OSError):
+                stack.enter_context(recording.exclusive(place))
+        yield
 
 
 def _new_name() -> str:

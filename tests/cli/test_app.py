@@ -138,6 +138,19 @@ def test_a_reader_that_goes_away_is_no_bug(repo: Path) -> None:
     assert answer.stderr == ""
 
 
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), (">&-", 2), ("2>&-", 2), (">&- 2>&-", 2)])
+def test_a_stream_that_is_closed_is_no_bug(repo: Path, closed: str, code: int) -> None:
+    script = f'"{sys.executable}" -m cspace.cli.app {{}} {closed}'
+    shown = "context show"
+    said = subprocess.run(
+        ["sh", "-c", script.format("context log discovery T --finding - --impact i </dev/null")],
+        cwd=repo, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert said.returncode == code
+    done = subprocess.run(["sh", "-c", script.format(shown)], cwd=repo, check=False)
+    assert done.returncode == 0
+
+
 def test_names_and_a_count_are_not_taken_together(repo: Path) -> None:
     answer = cspace("up", "mercury", "-n", "3", cwd=repo)
     assert answer.returncode == 2

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from cspace.context import snapshots
 from cspace.context.records import Category, Finding, Origin
 from cspace.context.store import ContextStore
 from tests.conftest import Clock
@@ -43,10 +44,26 @@ def test_what_is_left_out_is_said_with_the_next_step(repo: Path, slug: str) -> N
     (repo / f".cspace/context/findings/{slug}.md").unlink()
     done = run(repo, "commit")
     assert done.text == "nothing to commit"
-    assert done.stderr.decode() == (
+    assert done.stderr.decode().endswith(
         f"note: .cspace/context/findings/{slug}.md vanished, and stays in git\n"
         "note: to remove from git what vanished: cspace context commit --removals\n"
     )
+
+
+def test_a_commit_is_recorded_in_the_history_and_a_dry_run_is_not(repo: Path, slug: str) -> None:
+    run(repo, "commit", "--dry-run")
+    assert snapshots.find_tip(repo) is None
+    run(repo, "commit")
+    tip = snapshots.find_tip(repo)
+    assert tip is not None
+    assert f"findings/{slug}" in snapshots.load_state(repo, tip)
+
+
+def test_a_line_end_in_a_name_hazard_begins_no_line(repo: Path, slug: str) -> None:
+    (repo / ".cspace/context/findings/a\nnote: b.md").write_bytes(b"x")
+    said = run(repo, "commit").stderr.decode()
+    where = ".cspace/context/findings/a\\nnote: b.md"
+    assert said == f"note: {where} is not committed: its name can not be shown\n"
 
 
 def test_a_dry_run_shows_the_message(repo: Path, slug: str) -> None:

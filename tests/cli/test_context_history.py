@@ -75,11 +75,44 @@ def test_an_existing_record_is_replaced_only_after_a_yes(repo: Path, slug: str) 
     assert b"fixed" not in path.read_bytes()
 
 
+def test_what_is_missing_comes_back_where_nobody_can_be_asked_about_the_rest(
+    repo: Path, slug: str
+) -> None:
+    path, direction = path_of(repo, slug), repo / ".cspace/context/direction.md"
+    path.write_bytes(path.read_bytes() + b"\n### 2026-04-15T08:00:00Z \xe2\x80\x94 @bob"
+                     b" \xe2\x80\x94 status: open\nmore\n")  # fmt: skip
+    direction.write_bytes(b"# Ours\n")
+    newest = path.read_bytes()
+    cspace("context", "history", cwd=repo)
+    path.write_bytes(newest.replace(b"more", b"other").replace(b"@bob", b"@eve"))
+    direction.unlink()
+    said = cspace("context", "restore", "--json", cwd=repo)
+    assert said.returncode == 2
+    assert "1 existing would be replaced" in said.stderr
+    assert json.loads(said.stdout)["restored"] == ["direction"]
+    assert direction.read_bytes() == b"# Ours\n"
+    assert b"@bob" not in path.read_bytes()
+
+
 def test_an_unknown_entry_is_not_found(repo: Path, slug: str) -> None:
     for words in (("history", "nothing"), ("restore", "nothing")):
         said = cspace("context", *words, cwd=repo)
         assert said.returncode == 3
         assert "hint: cspace context history" in said.stderr
+
+
+def test_a_link_for_a_directory_of_records_hazard_goes_aside_before_a_restore(
+    repo: Path, slug: str, tmp_path: Path
+) -> None:
+    path = path_of(repo, slug)
+    before = path.read_bytes()
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.symlink_to(tmp_path / "elsewhere")
+    looked = cspace("context", "restore", "--dry-run", cwd=repo)
+    assert (looked.returncode, path.parent.is_symlink()) == (1, True)
+    assert "findings: a link or another file stands" in looked.stderr
+    assert cspace("context", "restore", cwd=repo).returncode == 0
+    assert (path.parent.is_symlink(), path.read_bytes()) == (False, before)
 
 
 def test_what_stands_in_a_lost_record_s_place_hazard_is_a_conflict(repo: Path, slug: str) -> None:

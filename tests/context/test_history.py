@@ -51,6 +51,18 @@ def test_what_was_removed_has_no_version_until_it_is_written_anew() -> None:
     assert living("i1", "r", "w1") == ["1"]
 
 
+def test_what_is_done_on_purpose_leaves_another_record_of_that_name() -> None:
+    changes = told("i1", "i20", "i21", "f1", "f21", "r")
+
+    def same(one: str, other: str) -> bool:
+        return one[0] == other[0]
+
+    assert [one.revision for one in history.versions(changes, same)] == ["1"]
+    assert history.versions(changes) == ()
+    back = told("i1", "i10", "i20", "w1")
+    assert [one.revision for one in history.versions(back, same)] == ["20", "1"]
+
+
 def test_an_entry_at_a_time_is_what_was_last_seen_of_it() -> None:
     changes = told("i1", "i2", "g", "f1")
     found = [history.revision_at(changes, START + timedelta(minutes=n)) for n in range(-1, 4)]

@@ -62,7 +62,7 @@ def test_every_write_is_a_line_with_its_whole_content(
     assert told == [
         ("written", logged.slug, first, "ann"),
         ("written", logged.slug, second, "bob"),
-        ("removed", logged.slug, b"", "ann"),
+        ("removed", logged.slug, second, "ann"),
     ]
 
 

@@ -185,6 +185,50 @@ def test_what_is_gone_is_found_by_as_much_of_its_name_as_tells_it_apart(brain: B
         brain.planned("sums")
 
 
+def test_removing_a_record_hazard_takes_no_lost_one_of_its_name_along(brain: Brain) -> None:
+    slug = brain.find("Bug", "the first")
+    brain.wipe()
+    assert brain.find("Bug", "the second") == slug
+    brain.host.remove_entry(Kind.FINDING, slug)
+    assert brain.restore().entries == (f"findings/{slug}",)
+    assert brain.host.read_entry(Kind.FINDING, slug).sections["Summary"] == "the first"
+    assert brain.restore().entries == ()
+
+
+def test_a_record_put_back_over_another_one_hazard_leaves_that_to_be_restored(
+    brain: Brain,
+) -> None:
+    slug = brain.find("Bug", "the first")
+    brain.record()
+    then = brain.clock().isoformat()
+    brain.wipe()
+    brain.find("Bug", "the second")
+    assert brain.restore(slug, then).entries == (f"findings/{slug}",)
+    assert brain.restore().entries == (f"findings/{slug}-2",)
+    texts = [brain.host.read_entry(Kind.FINDING, one).sections for one in (slug, f"{slug}-2")]
+    assert [one["Summary"] for one in texts] == ["the first", "the second"]
+
+
+def test_removing_the_record_that_took_a_name_restores_the_other_one_once(brain: Brain) -> None:
+    slug = brain.find("Bug", "the first")
+    brain.wipe()
+    brain.find("Bug", "the second")
+    assert brain.restore().entries == (f"findings/{slug}-2",)
+    brain.host.remove_entry(Kind.FINDING, slug)
+    assert brain.restore().entries == ()
+
+
+def test_what_a_hand_wrote_before_a_removal_comes_back_by_its_name(brain: Brain) -> None:
+    slug = brain.decide("Cents")
+    brain.record()
+    path = brain.root / f".cspace/context/decisions/{slug}.md"
+    path.write_bytes(path.read_bytes() + b"by hand\n")
+    brain.host.remove_entry(Kind.DECISION, slug)
+    assert brain.restore().entries == ()
+    brain.restore(slug)
+    assert path.read_bytes().endswith(b"by hand\n")
+
+
 def test_at_a_time_an_entry_is_what_it_was_and_that_can_be_undone(brain: Brain) -> None:
     slug = brain.find("Bug")
     first = brain.contents()
@@ -219,10 +263,20 @@ def test_a_name_that_is_not_known_and_a_time_before_it_are_not_found(brain: Brai
     brain.record()
     with pytest.raises(NotFound, match="never recorded"):
         brain.restore("no-such-entry")
+    with pytest.raises(NotFound, match="never recorded") as nearly:
+        brain.restore("2026-04-14-bugs")
+    assert nearly.value.hint == f"the nearest are finding/{slug}"
     with pytest.raises(NotFound, match="was not there"):
         brain.restore(slug, "2020-01-01")
     with pytest.raises(UsageError, match="is not a time"):
         brain.restore(slug, "yesterday")
+
+
+def test_an_entry_has_every_name_that_other_commands_show_for_it(brain: Brain) -> None:
+    slug = brain.find("Bug")
+    for name in (f"finding/{slug}", f"findings/{slug}", f".cspace/context/findings/{slug}.md"):
+        brain.wipe()
+        assert brain.restore(name).entries == (f"findings/{slug}",)
 
 
 def test_a_day_means_its_end() -> None:

@@ -84,6 +84,29 @@ def test_a_wiped_record_is_named_once_by_the_next_host_command(brain: Brain) -> 
     assert brain.planned() == [("create", f"findings/{slug}")]
 
 
+def test_a_human_file_that_went_back_is_named_with_what_puts_it_forward(brain: Brain) -> None:
+    path = brain.root / ".cspace/context/direction.md"
+    path.parent.mkdir(parents=True)
+    for text in ("# One\n", "# Two\n"):
+        path.write_text(text, encoding="utf-8")
+        assert brain.record() == []
+    path.write_text("# One\n", encoding="utf-8")
+    [said] = brain.record()
+    assert said.endswith("if nobody meant that: cspace context restore direction")
+    assert brain.restore("direction").entries == ("direction",)
+    assert path.read_text(encoding="utf-8") == "# Two\n"
+
+
+def test_a_lost_name_hazard_begins_no_line_of_ours(brain: Brain) -> None:
+    brain.find("Bug")
+    path = brain.root / ".cspace/context/findings/a\nnote: b.md"
+    path.write_bytes(b"x")
+    brain.record()
+    path.unlink()
+    [said] = brain.record()
+    assert "vanished: findings/a\\nnote: b;" in said
+
+
 def test_ten_thousand_lost_names_hazard_are_one_short_line(brain: Brain) -> None:
     for number in range(20):
         brain.find(f"Bug {number}")
@@ -371,6 +394,20 @@ def test_concurrent_recordings_all_succeed_and_lose_nothing(
     brain.record()
     told = [one for one in set(changes(brain.root)) if one[0] == "written"]
     assert len(told) == written
+
+
+def test_a_history_shown_beside_recordings_lacks_nothing(
+    brain: Brain, counts: Callable[[int, int], int]
+) -> None:
+    running = [start_recorder(brain, counts(20, 200)) for _ in range(2)]
+    slug, place = brain.find("Bug"), find_place(brain.root)
+    written = 1
+    while any(one.poll() is None for one in running):
+        brain.append(slug, "more")
+        written += 1
+        seen = brain.recorder.preview(place).changes
+        assert sum(one.action is Action.WRITTEN for one in set(seen)) == written
+    assert [one.communicate()[0] for one in running] == [b""] * 2
 
 
 def test_a_recording_beside_one_that_shares_no_lock_tries_again(brain: Brain) -> None:
