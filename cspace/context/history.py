@@ -7,15 +7,20 @@ goes by what was written on purpose, not by what a checkout happened to leave on
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from cspace.context.kinds import BY_PLURAL
+from cspace.context.kinds import BY_PLURAL, HUMAN
 from cspace.context.records import ROOT, Kind
 from cspace.errors import MALFORMED
+
+# A human-owned file, or what a directory of records can hold as a document.
+_ENTRY = re.compile(rf"{'|'.join(HUMAN)}|(?:{'|'.join(BY_PLURAL)})/(?!\.)[^/\0]+")
+_REVISION = re.compile(r"[0-9a-f]*")
 
 
 class Action(StrEnum):
@@ -97,11 +102,18 @@ def _parse_change(data: dict[str, str]) -> Change:
     return Change(
         time=datetime.fromisoformat(data["time"]).astimezone(UTC),
         action=Action(data["action"]),
-        entry=data["entry"],
-        revision=data.get("revision", ""),
+        entry=_matching(_ENTRY, data["entry"]),
+        revision=_matching(_REVISION, data.get("revision", "")),
         author=data.get("author", ""),
         instance=data.get("instance"),
     )
+
+
+def _matching(pattern: re.Pattern[str], text: str) -> str:
+    # A ref can come from anybody: a mirroring fetch brings those of its remote.
+    if not pattern.fullmatch(text):
+        raise ValueError(text)
+    return text
 
 
 def by_entry(changes: Iterable[Change]) -> dict[str, tuple[Change, ...]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from cspace.context import history
 from cspace.context.history import Action, Change
 
@@ -75,3 +77,22 @@ def test_changes_come_back_as_lines_and_twice_recorded_ones_count_once() -> None
     assert history.parse_changes(lines) == changes
     assert history.parse_changes(b"no json\n[]\n" + lines) == changes
     assert history.by_entry([*changes, *changes]) == {"findings/x": changes}
+
+
+@pytest.mark.parametrize(
+    ("entry", "revision"),
+    [
+        ("findings/../../escaped", "1"),
+        ("findings/.hidden", "1"),
+        ("findings/", "1"),
+        ("elsewhere/x", "1"),
+        ("../direction", "1"),
+        ("findings/x", "HEAD:secret"),
+        ("findings/x", "1\n2"),
+    ],
+)
+def test_a_fetched_history_hazard_names_nothing_outside_of_the_context(
+    entry: str, revision: str
+) -> None:
+    forged = Change(START, Action.WRITTEN, entry, revision)
+    assert history.parse_changes(history.dump_change(forged).encode()) == ()
