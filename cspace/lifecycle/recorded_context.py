@@ -69,6 +69,13 @@ class Recorder:
 
     def preview(self, place: Place) -> Preview:
         """Return what the history would be after a recording, which changes nothing."""
+        try:
+            return self._preview(place)
+        except FileNotFoundError:
+            # The first recording of all began while we looked, and took a journal: it is held now.
+            return self._preview(place)
+
+    def _preview(self, place: Place) -> Preview:
         with _undisturbed(place):
             return recording.preview(
                 self.project.root, place, tuple(self._list_all(place)), self.now

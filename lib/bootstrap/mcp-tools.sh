@@ -27,6 +27,8 @@ install_into() {
     local directory=$1 begun=$SECONDS temporary
     command -v npm >/dev/null || apt_install npm
     say "installing ${PINS[*]}"
+    # Behind a proxy that signs with its own authority; Node looks at no store of the system's.
+    export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-${SSL_CERT_FILE:-}}
     temporary=$(mktemp -d "$directory.XXXXXX")
     # shellcheck disable=SC2064 # the name is known now and local
     trap "rm -rf '$temporary'" EXIT

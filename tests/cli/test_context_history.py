@@ -88,7 +88,7 @@ def test_what_is_missing_comes_back_where_nobody_can_be_asked_about_the_rest(
     direction.unlink()
     said = cspace("context", "restore", "--json", cwd=repo)
     assert said.returncode == 2
-    assert "1 existing would be replaced" in said.stderr
+    assert "restore would replace 1 file" in said.stderr
     assert json.loads(said.stdout)["restored"] == ["direction"]
     assert direction.read_bytes() == b"# Ours\n"
     assert b"@bob" not in path.read_bytes()
