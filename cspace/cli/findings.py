@@ -14,7 +14,7 @@ from cspace.cli.entries import FindingName, Limit, Since, Until
 from cspace.cli.inside import on_terminal
 from cspace.cli.options import AsJson
 from cspace.cli.typed import decode, read_given
-from cspace.context.kinds import Category, Kind, Status
+from cspace.context.kinds import LIVE, Category, Kind, Status
 from cspace.deps import Deps
 from cspace.errors import UsageError
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cspace.context.store import ContextStore
 
 app = typer.Typer()
-LIVE = (Status.OPEN, Status.ACKNOWLEDGED)
 
 
 @app.command("list")
@@ -63,7 +62,7 @@ def list_findings(  # noqa: PLR0913  one parameter an option
     deps: Deps = context.obj
     if every and status:
         raise UsageError("--all and --status say two things", hint="cspace findings list --all")
-    statuses = frozenset() if every else frozenset(status or LIVE)
+    statuses = frozenset() if every else frozenset[str](status or LIVE)
     wanted = listing.Wanted(statuses, frozenset(category or ()), frozenset(tag or ()))
     days = entries.period(since, until)
     most = limit or listing.DEFAULT_LIMIT

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from cspace.context.entryfile import dump_update
-from cspace.context.kinds import BY_PLURAL, SECTIONS
+from cspace.context.kinds import BY_PLURAL, LIVE, SECTIONS
 from cspace.context.listing import ALWAYS, DEFAULT_LIMIT, Period, Wanted, newest
 from cspace.context.records import (
     HUMAN,
@@ -16,12 +16,10 @@ from cspace.context.records import (
     Kind,
     Listing,
     Skipped,
-    Status,
 )
 from cspace.context.store import ContextStore
 from cspace.errors import CspaceError
 
-LIVE = frozenset({Status.OPEN.value, Status.ACKNOWLEDGED.value})
 MAX_FINDINGS = 10
 LAST_UPDATES = 3
 # A text this long is for read_entry; the digest says how much it leaves out.

@@ -34,6 +34,10 @@ class Status(StrEnum):
     WONTFIX = "wontfix"
 
 
+# What still asks for work.
+LIVE: frozenset[str] = frozenset({Status.OPEN, Status.ACKNOWLEDGED})
+
+
 class Category(StrEnum):
     """What a finding is about."""
 
