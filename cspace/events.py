@@ -12,6 +12,7 @@ class State(StrEnum):
 
     STARTED = "started"
     OUTPUT = "output"
+    ADVANCED = "advanced"
     DONE = "done"
     FAILED = "failed"
     NOTICE = "notice"
@@ -26,6 +27,8 @@ class Event:
         phase: what is being done: image, workspace, start …
         detail: one line for a person; may be empty.
         seconds: how long the phase took, once it is done.
+        done: how much of total is done, when a phase has advanced.
+        total: None where nobody knows how much there is to do.
     """
 
     subject: str
@@ -33,6 +36,8 @@ class Event:
     state: State
     detail: str = ""
     seconds: float | None = None
+    done: int = 0
+    total: int | None = None
 
 
 Report = Callable[[Event], None]

@@ -25,6 +25,20 @@ def projects_directory(user: Path) -> Path:
     return user / "instances"
 
 
+def sessions_directory(user: Path) -> Path:
+    """Return the directory that holds all instances' transcripts, by the project's id."""
+    return user / "sessions"
+
+
+def instance_sessions(user: Path, project_id: str, name: str) -> Path:
+    """Return what instances of one name keep of their sessions; it outlives each of them.
+
+    Mounted as INSIDE.projects: a transcript is `<slug of its directory>/<session>.jsonl`, its notes
+    are `<session>.md` beside it.
+    """
+    return sessions_directory(user) / project_id / name
+
+
 def image_lock(user: Path) -> Path:
     """Return what is locked while an image is built."""
     return user / ".image.lock"
@@ -98,6 +112,7 @@ class Inside:
 
     workspace: str = "/workspace"
     claude: str = "/home/dev/.claude"
+    projects: str = "/home/dev/.claude/projects"
     memory: str = "/home/dev/.claude/projects/-workspace/memory"
     context: str = "/workspace/.cspace/context"
     # Where the mount at `context` really is: see instance/workspace.py.

@@ -34,7 +34,9 @@ def test_completing_a_records_name_loads_no_yaml() -> None:
     assert loaded_by("import cspace.context.naming, cspace.context.place") & HEAVY == set()
 
 
-@pytest.mark.parametrize("group", ["archive", "config", "context", "findings", "quarantine"])
+@pytest.mark.parametrize(
+    "group", ["archive", "config", "context", "findings", "memory", "quarantine", "sessions"]
+)
 def test_a_group_of_commands_starts_without_heavy_packages(group: str) -> None:
     assert loaded_by(f"import cspace.cli.{group}") & HEAVY == set()
 

@@ -41,7 +41,9 @@ for name, summary in (
     ("config", "Show settings and where they come from."),
     ("context", "Read and curate decisions, discoveries and findings."),
     ("findings", "Read and update findings."),
+    ("memory", "Read Claude's memory, and bring it home."),
     ("quarantine", "List, restore and remove what was moved aside."),
+    ("sessions", "Show transcripts, and keep notes of sessions."),
 ):
     app.add_typer(load_later(f"cspace.cli.{name}", summary), name=name)
 

@@ -11,7 +11,7 @@ from cspace.context.kinds import BY_PLURAL, SECTIONS
 from cspace.context.reading import reading
 from cspace.context.records import HUMAN, ROOT, Kind, Listing, Skipped
 from cspace.context.store import ContextStore
-from cspace.context.words import Term, fold, snippet_of, terms_of
+from cspace.docstore.words import Term, fold, snippet_of, terms_of
 from cspace.errors import CspaceError, UsageError
 
 DEFAULT_LIMIT = 10

@@ -1,0 +1,1 @@
+"""Brings files home from a legacy volume or an export: a plan for each first, then every byte."""

@@ -1,0 +1,1 @@
+"""What one session leaves behind: its transcript, and its notes."""
