@@ -38,7 +38,12 @@ def ensure_directory(root: Path, relative: PurePosixPath, *, owner: Owner | None
 
 
 def open_directory(
-    root: Path, relative: PurePosixPath, *, create: bool = False, owner: Owner | None = None
+    root: Path,
+    relative: PurePosixPath,
+    *,
+    create: bool = False,
+    owner: Owner | None = None,
+    unlock: bool = False,
 ) -> int:
     """Open a directory below root without following a link in any component.
 
@@ -46,6 +51,7 @@ def open_directory(
 
     Args:
         create: make missing components below root, all of them the owner's.
+        unlock: give the owner back the rights on a component that somebody took away.
 
     Raises:
         OSError: root or a component is missing, a link, or not a directory.
@@ -58,7 +64,7 @@ def open_directory(
     for part in relative.parts:
         try:
             made = create and _make_directory(part, directory)
-            child = os.open(part, flags | os.O_NOFOLLOW, dir_fd=directory)
+            child = open_child(directory, part, unlock=unlock)
             if made:
                 give(child, owner)
         finally:
@@ -130,13 +136,41 @@ def set_aside(root: Path, relative: PurePosixPath) -> None:
     """
     with contextlib.suppress(FileNotFoundError), pinned(root, relative.parent) as parent:
         path = parent / relative.name
-        if path.is_symlink() or (path.is_dir() and not any(path.iterdir())):
+        if not path.is_symlink() and not (path.is_dir() and not any(path.iterdir())):
+            _rename_aside(path)
+
+
+def _rename_aside(path: Path) -> None:
+    names = (f"{path.name}.aside-{number}" for number in itertools.count(2))
+    for name in itertools.chain((f"{path.name}.aside",), names):
+        if not os.path.lexists(path.with_name(name)):
+            path.rename(path.with_name(name))
             return
-        names = (f"{relative.name}.aside-{number}" for number in itertools.count(2))
-        for name in itertools.chain((f"{relative.name}.aside",), names):
-            if not os.path.lexists(parent / name):
-                path.rename(parent / name)
-                return
+
+
+def ensure_way(root: Path, relative: PurePosixPath, *, owner: Owner | None = None) -> None:
+    """Create the directories of relative below root, whatever an agent made of them before.
+
+    What is not a directory, a link too, is renamed to `<name>.aside`, `<name>.aside-2` and on;
+    rights that were taken from the owner of one come back. Nothing is lost or followed.
+
+    Raises:
+        OSError: root itself is a link, or no directory.
+        CspaceError: a component is swapped while we look.
+    """
+    with contextlib.ExitStack() as opened:
+        directory = open_directory(root.parent, PurePosixPath(root.name), unlock=True)
+        opened.callback(os.close, directory)
+        for part in relative.parts:
+            try:
+                directory = open_child(directory, part, unlock=True)
+            except FileNotFoundError:
+                break
+            except NotADirectoryError:
+                _rename_aside(Path(f"/proc/self/fd/{directory}/{part}"))
+                break
+            opened.callback(os.close, directory)
+    ensure_directory(root, relative, owner=owner)
 
 
 @contextlib.contextmanager

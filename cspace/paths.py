@@ -91,6 +91,12 @@ class InstancePaths:
         return self.state / "secrets"
 
     @property
+    def sessions(self) -> Path:
+        """Mounted as INSIDE.projects; not below `state`, since it outlives that."""
+        project = self.state.parent
+        return instance_sessions(project.parents[1], project.name, self.state.name)
+
+    @property
     def journal(self) -> Path:
         """What the instance's context servers write, outside of what an agent wipes with git."""
         return self.state / "journal"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cspace import git
 from cspace.errors import UsageError
-from cspace.paths import FROM_AGENTS, projects_directory
+from cspace.paths import FROM_AGENTS, projects_directory, sessions_directory
 
 SLUG_LENGTH = 30
 
@@ -45,7 +45,8 @@ def refuse_instance(start: Path, user: Path) -> None:
     Raises:
         UsageError: start lies in an instance's workspace, or in what else an instance mounts.
     """
-    if start.resolve().is_relative_to(projects_directory(user).resolve()):
+    places = (projects_directory(user), sessions_directory(user))
+    if any(start.resolve().is_relative_to(place.resolve()) for place in places):
         raise UsageError(
             f"{start} belongs to an instance, whose git configuration is its agent's: cspace runs"
             " no git there",

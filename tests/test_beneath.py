@@ -178,3 +178,40 @@ def test_a_sparse_file_of_ten_gigabytes_is_refused_without_being_read(tmp_path: 
         tracemalloc.stop()
     os.truncate(tmp_path / "file", beneath.MAX_BYTES)
     assert len(beneath.read_file(tmp_path, PurePosixPath("file"))) == beneath.MAX_BYTES
+
+
+@pytest.mark.parametrize("taken", ["a", "a/b"])
+@pytest.mark.parametrize("kind", ["link", "file", "fifo"])
+def test_what_is_in_the_way_of_a_directory_is_moved_aside(
+    tmp_path: Path, taken: str, kind: str
+) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    place = root / taken
+    for directory in (place.parent, outside / "b"):
+        directory.mkdir(parents=True)
+    put = {"link": lambda: place.symlink_to(outside), "fifo": lambda: os.mkfifo(place)}
+    put.get(kind, place.touch)()
+    before = place.lstat().st_ino
+    beneath.ensure_way(root, PurePosixPath("a/b"))
+    assert (root / "a/b").is_dir()
+    assert not place.is_symlink()
+    assert place.with_name(f"{place.name}.aside").lstat().st_ino == before
+    assert [path.name for path in outside.rglob("*")] == ["b"]
+
+
+def test_rights_that_were_taken_from_a_directory_come_back(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "a").mkdir(parents=True)
+    for path in (root / "a", root):
+        path.chmod(0)
+    beneath.ensure_way(root, PurePosixPath("a/b"))
+    assert (root / "a/b").is_dir()
+    assert (root / "a").stat().st_mode & 0o700 == 0o700
+
+
+def test_a_root_that_is_a_link_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "root").symlink_to(tmp_path / "outside")
+    with pytest.raises(OSError, match="directory"):
+        beneath.ensure_way(tmp_path / "root", PurePosixPath("a"))
+    assert not any((tmp_path / "outside").iterdir())

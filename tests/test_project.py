@@ -100,14 +100,16 @@ def test_a_repository_that_an_agent_planted_in_what_is_shared_is_not_the_project
     assert find_project(nested).root == repo.resolve()
 
 
-def test_no_git_runs_on_the_host_in_what_belongs_to_an_instance(home: Path) -> None:
+@pytest.mark.parametrize(
+    "place", ["instances/sample-1/mercury/workspace", "sessions/sample-1/mercury/-workspace"]
+)
+def test_no_git_runs_on_the_host_in_what_belongs_to_an_instance(home: Path, place: str) -> None:
     user = home / ".cspace"
-    workspace = user / "instances/sample-1/mercury/workspace"
-    workspace.mkdir(parents=True)
+    (user / place).mkdir(parents=True)
     refuse_instance(home, user)
     with pytest.raises(UsageError, match="belongs to an instance"):
-        refuse_instance(workspace, user)
+        refuse_instance(user / place, user)
     moved = user.rename(home / "elsewhere")
     user.symlink_to(moved)
     with pytest.raises(UsageError, match="belongs to an instance"):
-        refuse_instance((moved / "instances/sample-1/mercury/workspace"), user)
+        refuse_instance(moved / place, user)

@@ -65,6 +65,7 @@ def instance_mounts(root: Path, paths: InstancePaths) -> tuple[Mount, ...]:
     return (
         Mount(paths.workspace, INSIDE.workspace),
         Mount(paths.claude, INSIDE.claude),
+        Mount(paths.sessions, INSIDE.projects),
         Mount(root / MEMORY, INSIDE.memory),
         Mount(root / CONTEXT, INSIDE.context, read_only=True),
         *shared,

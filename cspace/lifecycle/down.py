@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from cspace import trees
 from cspace.engine.model import AT_REST
-from cspace.errors import Conflict
+from cspace.errors import Conflict, CspaceError
 from cspace.instance import labels
 from cspace.instance.archive import Archive
 from cspace.instance.names import check_name
@@ -20,6 +21,7 @@ from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.kept_sessions import bring_home, forget_empty
 from cspace.lifecycle.up import Planned
 from cspace.paths import InstancePaths
 from cspace.quarantine.shelf import Quarantined, sweep
@@ -31,12 +33,14 @@ class Removed:
 
     Attributes:
         archive: the name of the archive that `cspace restore` takes; None when nothing was kept.
+        sessions: where its transcripts and session notes lie; None when there are none.
         quarantined: what was moved aside before; each was reported when it was.
         notices: what a person should know, one sentence each.
     """
 
     name: str
     archive: str | None
+    sessions: Path | None
     quarantined: tuple[Quarantined, ...]
     notices: tuple[str, ...]
 
@@ -115,7 +119,9 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         steps.clear_debris(host, name)
         archived, notices = _apply_all(host, name, planned.steps, discard=discard)
-    return Removed(name, archived.stamp if archived else None, quarantined, notices)
+        paths = host.paths(name)
+        sessions = paths.sessions if forget_empty(paths) else None
+    return Removed(name, archived.stamp if archived else None, sessions, quarantined, notices)
 
 
 def _apply_all(
@@ -130,6 +136,7 @@ def _apply_all(
                 packing = started.enter_context(steps.start_packing(host, name))
             if step.action is Action.CONTAINERS:
                 _record_context(host, name, discard=discard)
+                notices = (*notices, *_keep_sessions(host, name, discard=discard))
             with host.phase(name, step.action, step.cause):
                 if packing is not None and step.action is Action.ARCHIVE:
                     archived, held = steps.archive_work(packing)
@@ -146,6 +153,17 @@ def _record_context(host: Host, name: str, *, discard: bool) -> None:
         host.recorder.record()
     else:
         host.recorder.record_leaving(name)
+
+
+def _keep_sessions(host: Host, name: str, *, discard: bool) -> tuple[str, ...]:
+    """Keep what an earlier cspace left in the instance's directory; only discard loses it."""
+    try:
+        bring_home(host.paths(name), host.owner)
+    except CspaceError as error:
+        if not discard:
+            raise
+        return (str(error),)
+    return ()
 
 
 def _missing(archived: Archive, held: Manifest) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from cspace.errors import CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
 from cspace.lifecycle.down import remove_state
+from cspace.lifecycle.kept_sessions import bring_home
 from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
 from cspace.paths import InstancePaths
 
@@ -109,6 +110,10 @@ def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
             labels.of_instance(paths.state.parent.name, paths.state.name),
         ):
             machine.engine.remove_all(whose)
+        try:
+            bring_home(paths, machine.owner)
+        except CspaceError as error:
+            machine.report(Event("prune", "sessions", State.FAILED, str(error)))
         remove_state(paths)
 
 

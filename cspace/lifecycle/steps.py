@@ -26,6 +26,7 @@ from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
+from cspace.lifecycle.kept_sessions import bring_home, ensure_sessions
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
 
 FAILURE_LINES = 15
@@ -226,8 +227,8 @@ def ensure_mounts(host: Host, name: str) -> None:
     beneath.ensure_link(paths.workspace, PurePosixPath(CONTEXT), INSIDE.context_store, owner=owner)
     files.ensure_directory(paths.claude, owner=owner, mode=0o700)
     files.ensure_directory(paths.journal, owner=owner, mode=0o700)
-    memory = PurePosixPath(paths.claude.name, "projects/-workspace/memory")
-    beneath.ensure_directory(paths.state, memory, owner=owner)
+    ensure_sessions(paths, owner)
+    _check_writable(paths.sessions, owner)
     deliver_secrets(paths.secrets, host.secrets, owner)
 
 
@@ -310,6 +311,9 @@ def start(host: Host, name: str, *, recreate: bool) -> None:
     """
     # Where the container that was being stopped is gone, nothing else takes this back.
     host.paths(name).stopping.unlink(missing_ok=True)
+    if recreate or host.observe(name).container is None:
+        # One that is started as it is may still mount the old place.
+        bring_home(host.paths(name), host.owner)
     try:
         host.engine.start_composition(
             _composition(host, name), recreate=recreate, on_line=host.output(name, "start")

@@ -29,6 +29,9 @@ if length == 3 then . else error("one of the files holds more than one JSON text
 # nobody is asked to approve a second one. The bypass mode's warning says what an instance is.
 | ($settings
    | .disabledMcpjsonServers = ((.disabledMcpjsonServers // []) - ["cspace-context"] + ["cspace-context"])
+   # Its start deletes transcripts that are older, 30 days by default; those of an instance are to
+   # outlive it. A hundred years: the value has no "never".
+   | if has("cleanupPeriodDays") then . else .cleanupPeriodDays = 36500 end
    | if has("skipDangerousModePermissionPrompt") then . else .skipDangerousModePermissionPrompt = true end
    | if $helper != "" and (has("apiKeyHelper") | not) then .apiKeyHelper = $helper
      elif $helper == "" and .apiKeyHelper == $ours then del(.apiKeyHelper)

@@ -22,6 +22,7 @@ HOME = "/home/dev"
 WRITABLE = {
     "/workspace",
     f"{HOME}/.claude",
+    f"{HOME}/.claude/projects",
     f"{HOME}/.claude/projects/-workspace/memory",
     *(f"{HOME}/.cspace/context/{kind}" for kind in ("decisions", "discoveries", "findings")),
     f"{HOME}/.cspace/journal",

@@ -199,7 +199,8 @@ def test_planted_hooks_filters_and_settings_hazard_no_command_runs_them_on_the_h
     before = outside.look()
 
     said = []
-    for place in (workspace, person.state("mercury").claude):
+    state = person.state("mercury")
+    for place in (workspace, state.claude, state.sessions):
         for asked in ("list", "up --dry-run", "up venus", "init"):
             refused = person.at(place).cspace(*asked.split(), ok=2)
             assert "belongs to an instance" in refused.err

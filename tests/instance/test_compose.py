@@ -54,8 +54,8 @@ def test_a_hostile_value_stays_one_value() -> None:
     service = rendered(spec(root=Path(f"/home/{HOSTILE}"), environment={"A": HOSTILE}))
     doubled = HOSTILE.replace("$", "$$")
     assert service["environment"]["A"] == doubled
-    assert service["volumes"][2]["source"] == f"/home/{doubled}/.cspace/memory"
-    assert len(service["volumes"]) == 9
+    assert service["volumes"][3]["source"] == f"/home/{doubled}/.cspace/memory"
+    assert len(service["volumes"]) == 10
 
 
 def test_a_path_that_is_not_utf8_is_refused() -> None:
@@ -67,11 +67,13 @@ def test_a_missing_bind_source_hazard_docker_makes_none_of_the_agreed_mounts() -
     volumes = {each["target"]: each for each in rendered(spec())["volumes"]}
     memory = volumes["/home/dev/.claude/projects/-workspace/memory"]
     assert memory["source"] == "/home/ada/shop/.cspace/memory"
+    sessions = volumes["/home/dev/.claude/projects"]
+    assert sessions["source"] == "/home/ada/.cspace/sessions/shop-0123abcd/mercury"
     context = volumes["/workspace/.cspace/context"]
     assert context["source"] == "/home/ada/shop/.cspace/context"
     assert context["read_only"] is True
     assert volumes["/workspace/.cspace/context/findings"]["read_only"] is False
-    assert len(volumes) == 9
+    assert len(volumes) == 10
     assert all(each["bind"] == {"create_host_path": False} for each in volumes.values())
     # A named volume over a directory that is not there would be root's.
     assert {each["type"] for each in volumes.values()} == {"bind"}

@@ -1,0 +1,156 @@
+"""Sessions of instances that an earlier cspace made come to where they outlive them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cspace import proc
+from cspace.errors import CspaceError
+from cspace.files import Owner
+from cspace.lifecycle.kept_sessions import MAX_DEPTH, bring_home, ensure_sessions, forget_empty
+from cspace.paths import InstancePaths, instance_paths
+
+OWNER = Owner(os.geteuid(), os.getegid())
+TRANSCRIPT = "-workspace/5f0c9a21.jsonl"
+MEMORY = "-workspace/memory"
+
+
+@pytest.fixture
+def paths(home: Path) -> InstancePaths:
+    made = instance_paths(home / ".cspace", "sample-1", "mercury")
+    (made.claude / "projects" / MEMORY).mkdir(parents=True)
+    return made
+
+
+def write(place: Path, text: str = "{}\n") -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text, encoding="utf-8")
+    return place
+
+
+def earlier(paths: InstancePaths, name: str = TRANSCRIPT, text: str = "{}\n") -> Path:
+    """Write what an instance of an earlier cspace has in its own directory."""
+    return write(paths.claude / "projects" / name, text)
+
+
+def kept(paths: InstancePaths) -> dict[str, str]:
+    found = (path for path in paths.sessions.rglob("*") if path.is_file())
+    return {str(path.relative_to(paths.sessions)): path.read_text("utf-8") for path in found}
+
+
+def test_the_directories_of_a_new_instance_are_there_and_its_own_alone(
+    paths: InstancePaths,
+) -> None:
+    ensure_sessions(paths, OWNER)
+    assert (paths.sessions / MEMORY).is_dir()
+    assert paths.sessions.stat().st_mode & 0o777 == 0o700
+    assert paths.sessions.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_every_regular_file_comes_along_with_its_time(paths: InstancePaths) -> None:
+    names = (TRANSCRIPT, "-workspace/5f0c9a21/subagents/agent-1.jsonl", "-tmp/other.jsonl")
+    for name in names:
+        os.utime(earlier(paths, name, name), (1, 1))
+    ensure_sessions(paths, OWNER)
+    bring_home(paths, OWNER)
+    assert kept(paths) == {name: name for name in names}
+    assert {(paths.sessions / name).stat().st_mtime for name in names} == {1}
+    assert not [path for path in (paths.claude / "projects").rglob("*") if path.is_file()]
+
+
+def test_what_is_there_already_is_never_overwritten(paths: InstancePaths) -> None:
+    write(paths.sessions / TRANSCRIPT, "new\n")
+    write(paths.sessions / "-workspace/same.jsonl", "same\n")
+    for text in ("old\n", "older\n", "old\n"):
+        earlier(paths, TRANSCRIPT, text)
+        earlier(paths, "-workspace/same.jsonl", "same\n")
+        bring_home(paths, OWNER)
+    assert kept(paths) == {
+        TRANSCRIPT: "new\n",
+        "-workspace/5f0c9a21.older.jsonl": "old\n",
+        "-workspace/5f0c9a21.older-2.jsonl": "older\n",
+        "-workspace/same.jsonl": "same\n",
+    }
+
+
+def test_links_and_special_files_lead_nowhere(paths: InstancePaths, tmp_path: Path) -> None:
+    private = write(tmp_path / "private", "private")
+    for name, target in (("-workspace/link.jsonl", private), ("-linked", tmp_path)):
+        (paths.claude / "projects" / name).symlink_to(target)
+    os.mkfifo(paths.claude / "projects/-workspace/fifo.jsonl")
+    ensure_sessions(paths, OWNER)
+    earlier(paths)
+    bring_home(paths, OWNER)
+    assert {path.name for path in paths.sessions.rglob("*")} == {*TRANSCRIPT.split("/"), "memory"}
+    assert private.read_text(encoding="utf-8") == "private"
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_a_link_or_a_fifo_of_that_name_is_not_written_through(
+    paths: InstancePaths, tmp_path: Path, kind: str
+) -> None:
+    target = write(tmp_path / "outside/private", "private")
+    there = paths.sessions / TRANSCRIPT
+    there.parent.mkdir(parents=True)
+    if kind == "link":
+        there.symlink_to(target)
+        (paths.sessions / "-other").symlink_to(target.parent)
+    else:
+        os.mkfifo(there)
+    earlier(paths)
+    earlier(paths, "-other/one.jsonl")
+    bring_home(paths, OWNER)
+    assert (paths.sessions / "-workspace/5f0c9a21.older.jsonl").read_text("utf-8") == "{}\n"
+    assert [path.name for path in target.parent.iterdir()] == ["private"]
+    assert target.read_text(encoding="utf-8") == "private"
+
+
+def test_directories_that_are_closed_or_deeper_than_python_recurses_come_along(
+    paths: InstancePaths,
+) -> None:
+    for top in (paths.claude / "projects", paths.sessions):
+        write(top / "-workspace/closed/one.jsonl")
+        place = top / "-workspace"
+        proc.run("mkdir", "-p", place / "/".join(["d"] * 1500))
+    earlier(paths, "-workspace/closed/two.jsonl").parent.chmod(0)
+    bring_home(paths, OWNER)
+    assert (paths.sessions / "-workspace/closed/two.jsonl").is_file()
+    deep = paths.sessions / "-workspace" / "/".join(["d"] * MAX_DEPTH)
+    assert (deep.parent / "d.older").is_dir()
+
+
+def test_what_can_not_be_moved_is_an_error_that_says_how_it_is_kept(paths: InstancePaths) -> None:
+    earlier(paths)
+    paths.sessions.parent.parent.mkdir()
+    paths.sessions.parent.write_text("in the way", encoding="utf-8")
+    with pytest.raises(CspaceError, match="can not be moved") as caught:
+        bring_home(paths, OWNER)
+    assert caught.value.hint is not None
+    assert "cp -an" in caught.value.hint
+    assert "--discard mercury" in caught.value.hint
+    assert (paths.claude / "projects" / TRANSCRIPT).is_file()
+
+
+def test_the_hint_is_enough_where_the_sessions_lie_on_another_file_system(
+    paths: InstancePaths,
+) -> None:
+    earlier(paths)
+    ensure_sessions(paths, OWNER)
+    source, target = paths.claude / "projects", paths.sessions
+    proc.run("cp", "-an", f"{source}/.", target)
+    bring_home(paths, OWNER)
+    assert kept(paths) == {TRANSCRIPT: "{}\n"}
+
+
+def test_a_directory_in_which_nothing_lies_goes_and_any_other_stays(paths: InstancePaths) -> None:
+    ensure_sessions(paths, OWNER)
+    assert not forget_empty(paths)
+    assert not paths.sessions.exists()
+    assert not forget_empty(paths)
+    note = write(paths.sessions / "-workspace/5f0c9a21.md")
+    ensure_sessions(paths, OWNER)
+    assert forget_empty(paths)
+    assert note.is_file()
