@@ -32,6 +32,7 @@ from cspace.paths import (
     image_lock,
     instance_paths,
     projects_directory,
+    sessions_directory,
 )
 from cspace.project import Project, project_id
 
@@ -53,6 +54,7 @@ class Kind(StrEnum):
     INSTANCE = "instance"
     ORPHAN = "orphan"
     ARCHIVES = "archives"
+    SESSIONS = "sessions"
     QUARANTINE = "quarantine"
 
 
@@ -102,7 +104,7 @@ def find_leftovers(machine: Machine) -> tuple[Leftover, ...]:
             found += _of_instance(machine, project, name)
     for root in known_roots(machine.user, machine.here):
         found += _of_project(machine, root)
-    return tuple(found)
+    return (*found, *_sessions(machine))
 
 
 def known_roots(user: Path, here: Project | None) -> tuple[Path, ...]:
@@ -265,6 +267,17 @@ def _of_project(machine: Machine, root: Path) -> Iterator[Leftover]:
             size = measure(root, f"{ROOT}/")
             reason = f"{found} archive{'' if found == 1 else 's'}"
             yield Leftover(Kind.ARCHIVES, str(root), size, reason, f"{place} archive list")
+
+
+def _sessions(machine: Machine) -> Iterator[Leftover]:
+    """Find the transcripts and notes of instances that are gone; only a person removes them."""
+    for place in sorted(sessions_directory(machine.user).glob("*/*")):
+        paths = parse_instance(machine.user, f"{place.parent.name}/{place.name}")
+        if paths is not None and place.is_dir() and not paths.state.exists():
+            machine.report(Event("prune", "measure", State.STARTED, str(place)))
+            reason = "transcripts and notes of an instance that is gone"
+            remedy = f"if nobody needs them: rm -r {quote(str(place))}"
+            yield Leftover(Kind.SESSIONS, str(place), _size(place), reason, remedy)
 
 
 def _temporary(directory: Path) -> Iterator[Leftover]:

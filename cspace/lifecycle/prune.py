@@ -12,7 +12,7 @@ from cspace.errors import CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
 from cspace.lifecycle.down import remove_state
-from cspace.lifecycle.kept_sessions import bring_home
+from cspace.lifecycle.kept_sessions import bring_home, forget_empty
 from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
 from cspace.paths import InstancePaths
 
@@ -115,6 +115,7 @@ def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
         except CspaceError as error:
             machine.report(Event("prune", "sessions", State.FAILED, str(error)))
         remove_state(paths)
+        forget_empty(paths)
 
 
 def _paths(machine: Machine, what: str) -> InstancePaths:

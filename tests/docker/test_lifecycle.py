@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
-from cspace import git, proc
+from cspace import files, git, proc
 from cspace.deps import Deps
 from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.events import ignore
@@ -22,10 +23,12 @@ from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.down import down, stop
 from cspace.lifecycle.host import Blueprint, Host
 from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
+from cspace.paths import INSIDE
 
 pytestmark = pytest.mark.docker
 
 NAME = "mercury"
+TRANSCRIPTS = "/home/dev/.claude/projects/-workspace"
 
 
 @pytest.fixture
@@ -222,3 +225,73 @@ def test_an_escape_that_an_agent_logs_does_not_move_the_cursor(mercury: Ready, r
     assert b"\x1b[2J" in proc.run("docker", "logs", mercury.container).stdout
     shown = proc.run(sys.executable, "-m", "cspace.cli.app", "logs", NAME, cwd=repo).text
     assert "plain\n\\x1b[2Jcleared" in shown
+
+
+def as_earlier(host: Host) -> None:
+    """Make the container of an instance as a cspace did that kept transcripts in its directory."""
+    stop(host, NAME)
+    paths = host.paths(NAME)
+    compose = yaml.safe_load(paths.compose.read_text(encoding="utf-8"))
+    service = compose["services"]["agent"]
+    service["volumes"] = [v for v in service["volumes"] if v["target"] != INSIDE.projects]
+    paths.compose.write_text(yaml.safe_dump(compose), encoding="utf-8")
+    shutil.rmtree(paths.sessions)
+    memory = paths.claude / "projects/-workspace/memory"
+    memory.mkdir(parents=True)
+    for directory in (memory, *memory.parents[:2]):
+        files.give(directory, host.owner)
+    words = ("--project-name", compose["name"], "--file", paths.compose)
+    proc.run("docker", "compose", *words, "up", "--detach", "--wait", "--force-recreate")
+
+
+def test_transcripts_of_an_earlier_cspace_are_there_after_a_recreation_and_after_down(
+    host: Host, mercury: Ready
+) -> None:
+    as_earlier(host)
+    inside(mercury, "sh", "-c", f"cd {TRANSCRIPTS}; mkdir -p one/subagents; echo first >one.jsonl")
+    inside(mercury, "sh", "-c", f"echo sub >{TRANSCRIPTS}/one/subagents/agent-1.jsonl")
+    stop(host, NAME)
+    assert "first" in inside(up(host, NAME, Wish()), "cat", f"{TRANSCRIPTS}/one.jsonl")
+    sessions = host.paths(NAME).sessions / "-workspace"
+    assert not (sessions / "one.jsonl").exists()
+    again = up(host, NAME, Wish(recreate=True))
+    assert "first" in inside(again, "cat", f"{TRANSCRIPTS}/one.jsonl")
+    assert "MEMORY.md" in inside(again, "ls", f"{TRANSCRIPTS}/memory")
+    assert (sessions / "one/subagents/agent-1.jsonl").read_text(encoding="utf-8") == "sub\n"
+    assert not list((host.paths(NAME).claude / "projects").rglob("*.jsonl"))
+    assert down(host, NAME).sessions == sessions.parent
+    assert (sessions / "one.jsonl").read_text(encoding="utf-8") == "first\n"
+
+
+@pytest.mark.parametrize("discarding", [False, True])
+def test_transcripts_that_can_not_be_kept_stop_a_teardown_and_discard_says_so(
+    host: Host, mercury: Ready, *, discarding: bool
+) -> None:
+    as_earlier(host)
+    inside(mercury, "sh", "-c", f"echo first >{TRANSCRIPTS}/one.jsonl")
+    sessions = host.paths(NAME).sessions
+    sessions.write_text("in the way\n", encoding="utf-8")
+    if discarding:
+        (notice,) = down(host, NAME, discard=True).notices
+        assert "can not be moved" in notice
+        return
+    with pytest.raises(CspaceError, match="can not be moved"):
+        down(host, NAME)
+    assert host.observe(NAME).status is Status.STOPPED
+    sessions.unlink()
+    assert down(host, NAME).sessions == sessions
+    assert (sessions / "-workspace/one.jsonl").read_text(encoding="utf-8") == "first\n"
+
+
+@pytest.mark.parametrize("discarding", [False, True])
+def test_sessions_outlive_every_end_of_an_instance(
+    host: Host, mercury: Ready, *, discarding: bool
+) -> None:
+    inside(mercury, "sh", "-c", f"echo first >{TRANSCRIPTS}/one.jsonl")
+    kept = host.paths(NAME).sessions
+    assert down(host, NAME, discard=discarding).sessions == kept
+    again = up(host, NAME, Wish())
+    assert inside(again, "cat", f"{TRANSCRIPTS}/one.jsonl").strip() == "first"
+    inside(again, "rm", f"{TRANSCRIPTS}/one.jsonl")
+    assert down(host, NAME, discard=discarding).sessions is None
+    assert not kept.exists()

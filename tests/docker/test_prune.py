@@ -129,8 +129,15 @@ def test_an_instance_whose_project_is_gone_goes_only_when_it_is_named(
     assert pruned(elsewhere).removed == ()
     discard(elsewhere, what, dry_run=True)
     assert paths.workspace.is_dir()
+    transcript = paths.sessions / "-workspace/one.jsonl"
+    transcript.write_text("{}\n", encoding="utf-8")
     discard(elsewhere, what)
     assert not paths.state.exists()
+    assert transcript.is_file()
+    left = found(elsewhere)[str(paths.sessions)]
+    assert left.kind is Kind.SESSIONS
+    assert left.remedy == f"if nobody needs them: rm -r {paths.sessions}"
+    assert pruned(elsewhere).removed == ()
     assert machine.engine.list_labels(labels.of_project(host.project.id)) == ()
     moved.rename(host.project.root)
 
