@@ -251,10 +251,8 @@ def test_a_git_directory_that_leads_elsewhere_hazard_nothing_there_is_archived(
     assert not [answer for answer in answers if MARKER in answer.out + answer.err]
 
 
-LINKED = (
-    *("workspace/.cspace", "workspace/.cspace/context", "claude/projects"),
-    *("claude/projects/-workspace", "claude/projects/-workspace/memory"),
-)
+LINKED = ("workspace/.cspace", "workspace/.cspace/context", "claude/projects")
+SESSIONS = ("-workspace/memory", "-workspace")
 
 
 def put_link(place: Path, target: Path) -> None:
@@ -278,22 +276,23 @@ def test_links_in_place_of_mount_points_hazard_nothing_is_made_or_read_behind_th
     state = person.state("earth").state
     person.cspace("up", "earth")
     before: object = None
-    for linked in LINKED:
+    sessions = person.state("earth").sessions
+    for place in (*(state / name for name in LINKED), *(sessions / name for name in SESSIONS)):
         person.cspace("stop", "earth")
         kept = state / "kept"
-        (state / linked).rename(kept)
-        put_link(state / linked, outside.path)
+        place.rename(kept)
+        put_link(place, outside.path)
         before = outside.look()
         for words in (("status", "earth"), ("start", "earth")):
             answer = person.run(person.program, *words, ok=(0, 1))
-            assert answer.code == 0 or f"{state / linked}" in answer.err
+            assert answer.code == 0 or f"{place}" in answer.err
             assert MARKER not in answer.out + answer.err
-        assert outside.look() == before, linked
+        assert outside.look() == before, place
         person.cspace("stop", "earth")
-        (state / linked).unlink()
-        kept.rename(state / linked)
-    for linked in ("workspace/.cspace", "claude/projects"):
-        put_link(state / linked, outside.path)
+        person.run("rm", "-rf", place)
+        kept.rename(place)
+    for place in (state / "workspace/.cspace", state / "claude/projects", sessions / "-workspace"):
+        put_link(place, outside.path)
     before = outside.look()
     person.cspace("down", "earth")
     # The link is work of the agent's, and comes back as what it is.

@@ -26,7 +26,11 @@ def _shared(name: str) -> Place:
     return lambda person: person.repo / name
 
 
-CLAUDE, WORKSPACE = _state("claude/projects/-workspace/memory"), _state("workspace/.cspace")
+def _sessions(person: Person) -> Path:
+    return person.state("mercury").sessions / "-workspace"
+
+
+CLAUDE, WORKSPACE = _state("claude/projects"), _state("workspace/.cspace")
 SHARED, CONTEXT = _shared(".cspace"), _shared(".cspace/context")
 FINDINGS, MEMORY = _shared(".cspace/context/findings"), _shared(".cspace/memory")
 # What a command that met the link instead may end with; it may never be a bug.
@@ -53,7 +57,7 @@ def test_a_path_component_swapped_for_a_link_hazard_nothing_outside_is_touched(
     user = become(1001)
     root = Person(user.program, user.engine, user.home, user.repo)
     person = root.having(SUDO_UID="1001", SUDO_GID="1001") if sudo else user
-    places = (WORKSPACE, MEMORY) if sudo else (CLAUDE, FINDINGS)
+    places = (WORKSPACE, MEMORY) if sudo else (_sessions, FINDINGS)
     check(person, make_outside(user), *places)
 
 
@@ -62,7 +66,7 @@ def test_a_path_component_swapped_for_a_link_hazard_nothing_outside_is_touched_b
 ) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can call cspace as root")
-    check(person, make_outside(person), CLAUDE, WORKSPACE, SHARED, CONTEXT)
+    check(person, make_outside(person), _sessions, CLAUDE, WORKSPACE, SHARED, CONTEXT)
 
 
 def check(person: Person, outside: Outside, *places: Place) -> None:
