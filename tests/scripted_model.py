@@ -2,12 +2,13 @@
 
 As a program it runs a command against itself:
 
-    python scripted_model.py SCRIPT COMMAND…
+    python scripted_model.py [--requests] SCRIPT COMMAND…
 
 SCRIPT is JSON: the list of the model's turns. A turn is a list of blocks; a block is
 `{"text": "…"}` or `{"tool": "<name>", "input": {…}}`. Which turn is due follows from the request
 alone, so a request that is sent again gets the same answer. The last line on stdout is JSON: what
-the command's tools answered. The exit code is the command's.
+the command's tools answered, or with --requests the prompts that the model was sent. The exit code
+is the command's.
 """
 
 from __future__ import annotations
@@ -135,14 +136,19 @@ def _split(block: Block) -> tuple[Block, Block]:
     return {**block, "input": {}}, {"type": "input_json_delta", "partial_json": whole}
 
 
-def main(script: str, *command: str) -> int:
+def main(*words: str) -> int:
     """Run a command against the script; return its exit code."""
+    shown = words[0] == "--requests"
+    script, *command = words[1:] if shown else words
     model = ScriptedModel(json.loads(script))
     threading.Thread(target=model.serve_forever, daemon=True).start()
     mine = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "scripted"}
     done = subprocess.run(command, env=os.environ | mine, stdin=subprocess.DEVNULL, check=False)
     model.shutdown()
-    sys.stdout.write(f"\n{json.dumps(model.tool_results())}\n")
+    sent = [{key: each.get(key) for key in ("system", "messages")} for each in model.requests]
+    # The command may have left what it shares with us in a state in which a long write fails.
+    os.set_blocking(sys.stdout.fileno(), True)
+    sys.stdout.write(f"\n{json.dumps(sent if shown else model.tool_results())}\n")
     return done.returncode
 
 

@@ -33,7 +33,7 @@ class Outside:
 
     def look(self) -> Look:
         """Return everything about every file below, but the time of the last reading."""
-        return {str(path): _look(path) for path in (self.path, *sorted(self.path.rglob("*")))}
+        return look_below(self.path)
 
     def sung(self) -> set[str]:
         """Return the canaries that sang since the last time, and silence them."""
@@ -49,6 +49,11 @@ class Outside:
         files = (p for root in (self.person.repo, self.person.home) for p in root.rglob("*"))
         real = (path for path in files if stat.S_ISREG(path.lstat().st_mode))
         return held + [str(path) for path in real if MARKER.encode() in path.read_bytes()]
+
+
+def look_below(root: Path) -> Look:
+    """Return everything about a file or directory and all below, but the time of its reading."""
+    return {str(path): _look(path) for path in (root, *sorted(root.rglob("*")))}
 
 
 def _look(path: Path) -> tuple[object, ...]:

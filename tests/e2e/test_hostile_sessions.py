@@ -17,7 +17,6 @@ PROJECTS = "/home/dev/.claude/projects"
 # In the running instance: the directory that holds a mount can be renamed, and its name taken.
 TAKEN = {
     "link": "mv ./-workspace gone; ln -s $1 ./-workspace; ln -s $1 linked",
-    "file": "mv ./-workspace gone; echo file >./-workspace",
     "fifo": "mv ./-workspace gone; mkfifo ./-workspace",
     "closed": "chmod 0 ./-workspace .",
 }

@@ -20,6 +20,7 @@ set -eu
 echo code >code.txt; mkdir -p deep/er; ln -s code.txt link; git add -A; git commit -qm Agent
 echo remembered >>/home/dev/.claude/projects/-workspace/memory/MEMORY.md
 echo topic >/home/dev/.claude/projects/-workspace/memory/topic.md
+echo said >/home/dev/.claude/projects/-workspace/said.jsonl
 mkdir -p .cspace/context/findings && echo found >.cspace/context/findings/2026-01-01-found.md
 """
 
@@ -45,6 +46,7 @@ def check_owner(person: Person, owner: int) -> None:
     new = {path: ids for path, ids in after.items() if path not in before}
     assert person.workspace("mercury") / "deep/er" in new
     assert person.repo / ".cspace/memory/topic.md" in new
+    assert person.state("mercury").sessions / "-workspace/said.jsonl" in new
     assert person.repo / ".cspace/context/findings/2026-01-01-found.md" in new
     # What lies in the repository's own directory is whoever's git it is that writes there.
     git = {path for path in new if path.is_relative_to(person.repo / ".git")}
@@ -100,9 +102,10 @@ def test_under_sudo_it_is_the_user_who_called(become: Callable[[int], Person]) -
     before = owners(user.repo, user.home)
     sudo.cspace("init")
     sudo.cspace("up", "mercury")
-    sudo.inside("mercury", "bash", "-c", "echo code >code.txt")
+    sudo.inside("mercury", "bash", "-c", AGENT)
     after = owners(user.repo, user.home)
     assert user.workspace("mercury") / "code.txt" in after
+    assert user.state("mercury").sessions / "-workspace/said.jsonl" in after
     assert {ids for path, ids in after.items() if path not in before} == {(1001, 1001)}
     sudo.cspace("down", "mercury")
     assert set(owners(user.repo, user.home).values()) == {(1001, 1001)}
