@@ -21,7 +21,7 @@ from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
-from cspace.lifecycle.kept_sessions import bring_home, forget_empty
+from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.up import Planned
 from cspace.paths import InstancePaths
 from cspace.quarantine.shelf import Quarantined, sweep
@@ -158,7 +158,7 @@ def _record_context(host: Host, name: str, *, discard: bool) -> None:
 def _keep_sessions(host: Host, name: str, *, discard: bool) -> tuple[str, ...]:
     """Keep what an earlier cspace left in the instance's directory; only discard loses it."""
     try:
-        bring_home(host.paths(name), host.owner)
+        move_earlier(host.paths(name), host.owner)
     except CspaceError as error:
         if not discard:
             raise

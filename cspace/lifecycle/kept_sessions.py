@@ -42,7 +42,7 @@ def ensure_sessions(paths: InstancePaths, owner: Owner) -> None:
         beneath.ensure_way(paths.state, projects / _MEMORY, owner=owner)
 
 
-def bring_home(paths: InstancePaths, owner: Owner) -> None:
+def move_earlier(paths: InstancePaths, owner: Owner) -> None:
     """Move what an earlier cspace left in an instance's own directory to where it outlives that.
 
     No container may run. Nothing is overwritten: another file of that name is kept beside as

@@ -12,7 +12,7 @@ from cspace.errors import CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
 from cspace.lifecycle.down import remove_state
-from cspace.lifecycle.kept_sessions import bring_home, forget_empty
+from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
 from cspace.paths import InstancePaths
 
@@ -111,7 +111,7 @@ def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
         ):
             machine.engine.remove_all(whose)
         try:
-            bring_home(paths, machine.owner)
+            move_earlier(paths, machine.owner)
         except CspaceError as error:
             machine.report(Event("prune", "sessions", State.FAILED, str(error)))
         remove_state(paths)

@@ -26,7 +26,7 @@ from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.init import seed
-from cspace.lifecycle.kept_sessions import bring_home, ensure_sessions
+from cspace.lifecycle.kept_sessions import ensure_sessions, move_earlier
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
 
 FAILURE_LINES = 15
@@ -313,7 +313,7 @@ def start(host: Host, name: str, *, recreate: bool) -> None:
     host.paths(name).stopping.unlink(missing_ok=True)
     if recreate or host.observe(name).container is None:
         # One that is started as it is may still mount the old place.
-        bring_home(host.paths(name), host.owner)
+        move_earlier(host.paths(name), host.owner)
     try:
         host.engine.start_composition(
             _composition(host, name), recreate=recreate, on_line=host.output(name, "start")

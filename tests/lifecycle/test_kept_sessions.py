@@ -10,7 +10,7 @@ import pytest
 from cspace import proc
 from cspace.errors import CspaceError
 from cspace.files import Owner
-from cspace.lifecycle.kept_sessions import MAX_DEPTH, bring_home, ensure_sessions, forget_empty
+from cspace.lifecycle.kept_sessions import MAX_DEPTH, ensure_sessions, forget_empty, move_earlier
 from cspace.paths import InstancePaths, instance_paths
 
 OWNER = Owner(os.geteuid(), os.getegid())
@@ -55,7 +55,7 @@ def test_every_regular_file_comes_along_with_its_time(paths: InstancePaths) -> N
     for name in names:
         os.utime(earlier(paths, name, name), (1, 1))
     ensure_sessions(paths, OWNER)
-    bring_home(paths, OWNER)
+    move_earlier(paths, OWNER)
     assert kept(paths) == {name: name for name in names}
     assert {(paths.sessions / name).stat().st_mtime for name in names} == {1}
     assert not [path for path in (paths.claude / "projects").rglob("*") if path.is_file()]
@@ -67,13 +67,23 @@ def test_what_is_there_already_is_never_overwritten(paths: InstancePaths) -> Non
     for text in ("old\n", "older\n", "old\n"):
         earlier(paths, TRANSCRIPT, text)
         earlier(paths, "-workspace/same.jsonl", "same\n")
-        bring_home(paths, OWNER)
+        move_earlier(paths, OWNER)
     assert kept(paths) == {
         TRANSCRIPT: "new\n",
         "-workspace/5f0c9a21.older.jsonl": "old\n",
         "-workspace/5f0c9a21.older-2.jsonl": "older\n",
         "-workspace/same.jsonl": "same\n",
     }
+
+
+def test_a_move_that_was_killed_between_its_two_steps_goes_on(paths: InstancePaths) -> None:
+    ensure_sessions(paths, OWNER)
+    os.link(earlier(paths), paths.sessions / TRANSCRIPT)
+    with (paths.sessions / TRANSCRIPT).open("a", encoding="utf-8") as grown:
+        grown.write("{}\n")
+    move_earlier(paths, OWNER)
+    assert kept(paths) == {TRANSCRIPT: "{}\n{}\n"}
+    assert not (paths.claude / "projects" / TRANSCRIPT).exists()
 
 
 def test_links_and_special_files_lead_nowhere(paths: InstancePaths, tmp_path: Path) -> None:
@@ -83,7 +93,7 @@ def test_links_and_special_files_lead_nowhere(paths: InstancePaths, tmp_path: Pa
     os.mkfifo(paths.claude / "projects/-workspace/fifo.jsonl")
     ensure_sessions(paths, OWNER)
     earlier(paths)
-    bring_home(paths, OWNER)
+    move_earlier(paths, OWNER)
     assert {path.name for path in paths.sessions.rglob("*")} == {*TRANSCRIPT.split("/"), "memory"}
     assert private.read_text(encoding="utf-8") == "private"
 
@@ -102,7 +112,7 @@ def test_a_link_or_a_fifo_of_that_name_is_not_written_through(
         os.mkfifo(there)
     earlier(paths)
     earlier(paths, "-other/one.jsonl")
-    bring_home(paths, OWNER)
+    move_earlier(paths, OWNER)
     assert (paths.sessions / "-workspace/5f0c9a21.older.jsonl").read_text("utf-8") == "{}\n"
     assert [path.name for path in target.parent.iterdir()] == ["private"]
     assert target.read_text(encoding="utf-8") == "private"
@@ -116,7 +126,7 @@ def test_directories_that_are_closed_or_deeper_than_python_recurses_come_along(
         place = top / "-workspace"
         proc.run("mkdir", "-p", place / "/".join(["d"] * 1500))
     earlier(paths, "-workspace/closed/two.jsonl").parent.chmod(0)
-    bring_home(paths, OWNER)
+    move_earlier(paths, OWNER)
     assert (paths.sessions / "-workspace/closed/two.jsonl").is_file()
     deep = paths.sessions / "-workspace" / "/".join(["d"] * MAX_DEPTH)
     assert (deep.parent / "d.older").is_dir()
@@ -127,7 +137,7 @@ def test_what_can_not_be_moved_is_an_error_that_says_how_it_is_kept(paths: Insta
     paths.sessions.parent.parent.mkdir()
     paths.sessions.parent.write_text("in the way", encoding="utf-8")
     with pytest.raises(CspaceError, match="can not be moved") as caught:
-        bring_home(paths, OWNER)
+        move_earlier(paths, OWNER)
     assert caught.value.hint is not None
     assert "cp -an" in caught.value.hint
     assert "--discard mercury" in caught.value.hint
@@ -141,7 +151,7 @@ def test_the_hint_is_enough_where_the_sessions_lie_on_another_file_system(
     ensure_sessions(paths, OWNER)
     source, target = paths.claude / "projects", paths.sessions
     proc.run("cp", "-an", f"{source}/.", target)
-    bring_home(paths, OWNER)
+    move_earlier(paths, OWNER)
     assert kept(paths) == {TRANSCRIPT: "{}\n"}
 
 
