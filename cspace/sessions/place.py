@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from cspace import beneath
 from cspace.errors import NotFound, UsageError
+from cspace.paths import INSIDE, sessions_directory
 
 TRANSCRIPT = ".jsonl"
 NOTES = ".md"
@@ -68,6 +69,37 @@ class Entry:
     slug: str
     name: str
     status: os.stat_result
+
+
+def inside_place(instance: str) -> Place:
+    """Return where an instance finds its own sessions."""
+    return Place(instance, Path(INSIDE.projects), PurePosixPath())
+
+
+def list_places(user: Path, project_id: str, only: str | None = None) -> tuple[Place, ...]:
+    """Return where the host keeps the sessions of a project's instances, also of gone ones.
+
+    Args:
+        user: `~/.cspace`.
+        only: an instance's checked name.
+
+    Raises:
+        NotFound: there is nothing of that instance.
+    """
+    project = PurePosixPath(sessions_directory(user).relative_to(user) / project_id)
+    try:
+        descriptor = beneath.open_directory(user, project)
+    except OSError:
+        names = []
+    else:
+        try:
+            found = os.listdir(descriptor)  # noqa: PTH208  Path takes no descriptor
+            names = sorted(name for name in found if not name.startswith("."))
+        finally:
+            os.close(descriptor)
+    if only is not None and only not in names:
+        raise NotFound(f"there are no sessions of {only!r}", hint="cspace sessions list")
+    return tuple(Place(name, user, project / name) for name in names if only in (None, name))
 
 
 def is_id(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +13,22 @@ from cspace.docstore.opened import reason, show_path
 from cspace.errors import CspaceError, NotFound
 from cspace.files import Owner
 from cspace.sessions.budget import Excess, list_excess
-from cspace.sessions.place import LOCK, NOTES, Place, Session, opened
-from cspace.sessions.sections import EMPTY, find_sections, replace_section
+from cspace.sessions.place import LOCK, NOTES, TRANSCRIPT, Place, Session, opened
+from cspace.sessions.sections import (
+    EMPTY,
+    TITLE,
+    find_sections,
+    read_section,
+    replace_section,
+)
+from cspace.sessions.transcript import TAIL_BYTES, Moment, parse_moment, read_tail
 
 # Twenty times the budget: what is larger is something else than notes.
 MAX_BYTES = 1024 * 1024
 LOCK_SECONDS = 10.0
+# A list reads this much of each session, and shows this much of it.
+TITLE_BYTES = 64 * 1024
+TITLE_CHARACTERS = 80
 # A transcript's: both say what somebody worked on.
 _MODE = 0o600
 
@@ -63,6 +74,38 @@ def load_notes(place: Place, session: Session) -> str:
         ) from None
     except OSError as error:
         raise _unusable(place, session, error) from error
+
+
+def load_title(place: Place, session: Session) -> str:
+    """Return what a session is called: by its notes, by Claude Code, or by its last request.
+
+    "" where nothing says it, or what does can not be read.
+    """
+    title = ""
+    with contextlib.suppress(CspaceError, OSError):
+        if session.notes is not None:
+            title = (read_section(load_notes(place, session), TITLE) or "").strip()
+        if not title and session.size is not None:
+            moment = load_moment(place, session.slug, session.id, TITLE_BYTES)
+            title = moment.title or moment.request
+    return " ".join(title[:TITLE_CHARACTERS].split())
+
+
+def load_moment(place: Place, slug: str, id_: str, limit: int = TAIL_BYTES) -> Moment:
+    """Read the end of a transcript, which may be missing.
+
+    Raises:
+        CspaceError, OSError: it is no regular file, or not ours to read.
+    """
+    try:
+        with opened(place, slug) as directory:
+            descriptor = beneath.open_file(directory, PurePosixPath(f"{id_}{TRANSCRIPT}"))
+    except FileNotFoundError:
+        return Moment()
+    try:
+        return parse_moment(read_tail(descriptor, limit))
+    finally:
+        os.close(descriptor)
 
 
 def read_notes(path: Path) -> str:
