@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from cspace.hooks.event import HookEvent
 from cspace.sessions.budget import estimate_tokens
 from cspace.sessions.place import NOTES, Place, opened
-from cspace.sessions.sections import CURRENT_STATE, NAMES, TASK, find_section, raw_text
+from cspace.sessions.sections import CURRENT_STATE, NAMES, TASK, find_sections, raw_text
 from cspace.sessions.store import read_notes
 
 # Of more than 10,000 characters Claude Code 2.1.330 shows the model 2,000 (tried); it counts as
@@ -82,11 +82,12 @@ def _render_notes(notes: str, room: int) -> str:
 
 
 def _texts(notes: str) -> Iterator[tuple[str, str]]:
+    found: dict[str, str] = {}
+    for section in find_sections(notes):
+        found.setdefault(section.name, raw_text(notes, section).strip())
     for name in (*FIRST, *(name for name in NAMES if name not in FIRST)):
-        section = find_section(notes, name)
-        text = raw_text(notes, section).strip() if section else ""
-        if text:
-            yield name, text
+        if found.get(name):
+            yield name, found[name]
 
 
 def _quote(text: str) -> str:
@@ -100,4 +101,6 @@ def _length(text: str) -> int:
 
 
 def _cut(text: str, room: int) -> str:
-    return text.encode("utf-16-le")[: (room - 1) * 2].decode("utf-16-le", "ignore") + "…"
+    """Return the beginning of quoted lines; the mark of the cut never begins a line of its own."""
+    kept = text.encode("utf-16-le")[: (room - 1) * 2].decode("utf-16-le", "ignore")
+    return kept.rstrip("\n") + "…"

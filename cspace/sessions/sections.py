@@ -128,12 +128,12 @@ def replace_raw(notes: str, name: str, raw: str) -> str:
     if section is None:
         return _insert(notes, name, raw)
     heading = notes[slice(*section.heading)]
-    newline = "\r\n" if heading.endswith("\r\n") else "\n"
+    newline = "\r\n" if heading.endswith(("\r\n", "\r")) else "\n"
     body = raw + newline if raw else ""
     if section.body.end < len(notes):
         body += newline
     if not heading.endswith("\n"):
-        body = newline + body
+        body = newline.removeprefix("\r" * heading.endswith("\r")) + body
     return notes[: section.body.start] + body + notes[section.body.end :]
 
 

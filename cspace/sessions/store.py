@@ -23,8 +23,8 @@ from cspace.sessions.sections import (
 )
 from cspace.sessions.transcript import TAIL_BYTES, Moment, parse_moment, read_tail
 
-# Twenty times the budget: what is larger is something else than notes.
-MAX_BYTES = 1024 * 1024
+# Five times the budget: what is larger is something else than notes, and slows a hook down.
+MAX_BYTES = 256 * 1024
 LOCK_SECONDS = 10.0
 # A list reads this much of each session, and shows this much of it.
 TITLE_BYTES = 64 * 1024

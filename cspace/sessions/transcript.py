@@ -17,7 +17,7 @@ from cspace.errors import MALFORMED
 # What the end of a transcript is: hundreds of lines, and some milliseconds to read.
 TAIL_BYTES = 1024 * 1024
 # One of these is in every line that says something; parsing the others would take most of the time.
-_TELLING = (b'"type":"user"', b'"last-prompt"', b'"toolUseResult"', b'-title"')
+_TELLING = (b'"user"', b'"last-prompt"', b'"toolUseResult"', b'-title"')
 # How Claude Code marks what a person's own command said; it is not a request to the model.
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-")
 

@@ -106,8 +106,8 @@ def test_a_fifo_in_place_of_notes_hazard_nothing_waits(desk: Desk) -> None:
 
 def test_notes_that_are_far_too_large_are_refused_and_stay(desk: Desk) -> None:
     desk.transcript("one")
-    with pytest.raises(CspaceError, match="more than 1048576"):
-        update_section(desk.place, desk.session(), "Workflow", "x" * 1024 * 1024)
+    with pytest.raises(CspaceError, match="more than 262144"):
+        update_section(desk.place, desk.session(), "Workflow", "x" * 256 * 1024)
     with pytest.raises(NotFound):
         load_notes(desk.place, desk.session())
 
