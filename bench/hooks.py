@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.measure import Ratio, run, show
+from bench.measure import Ratio, show
 from bench.up import Site, make_site
 from cspace.paths import INSIDE
 from cspace.sessions.sections import EMPTY, NAMES, replace_section
@@ -45,8 +45,9 @@ def prepare(site: Site) -> None:
     """Bring an instance up and put a long session into it."""
     site.cspace("up", "mercury", "--no-attach")
     line = json.dumps({"type": "user", "message": {"content": "word " * 200}})
-    fill = f"cd {SLUG} && yes '{line}' | head -c 50000000 >long.jsonl && printf %s '{full_notes()}' >noted.md"
-    site.cspace("exec", "mercury", "--", "sh", "-c", fill)
+    grow = f"yes '{line}' | head -c 50000000 >long.jsonl"
+    note = f"printf %s '{full_notes()}' >noted.md"
+    site.cspace("exec", "mercury", "--", "sh", "-c", f"cd {SLUG} && {grow} && {note}")
 
 
 def measure(site: Site, rounds: int) -> dict[str, list[float]]:
@@ -58,8 +59,8 @@ def measure(site: Site, rounds: int) -> dict[str, list[float]]:
     }
     program = (Path(__file__).parent / "hook_runs.py").read_text(encoding="utf-8")
     words = ("python3", "-c", program, str(rounds), json.dumps(subjects))
-    times: dict[str, list[float]] = json.loads(site.cspace("exec", "mercury", "--", *words))
-    return times
+    times = json.loads(site.cspace("exec", "mercury", "--", *words))
+    return {name: [seconds for seconds, _ in each] for name, each in times.items()}
 
 
 def show_percentiles(times: Mapping[str, Sequence[float]]) -> None:

@@ -117,11 +117,10 @@ def test_a_full_window_compacts_by_itself_and_the_same_run_goes_on_with_the_note
     state = notes(worker, session)["Current State"]
     assert "compaction, the context window was full." in state
     assert "> Write it in one go" in state
-    requests = json.loads(sent)
-    assert "SUMMARY-OF-IT" not in json.dumps(requests[0])
-    after = json.dumps(requests[-1])
-    assert "SUMMARY-OF-IT" in after
-    assert "| > Write it in one go" in after
+    requests = [json.dumps(request) for request in json.loads(sent)]
+    after = [request for request in requests if "SUMMARY-OF-IT" in request]
+    assert "SUMMARY-OF-IT" not in requests[0]
+    assert [request for request in after if "| > Write it in one go" in request]
 
 
 SETTINGS = f"{INSIDE.claude}/settings.json"
@@ -193,7 +192,7 @@ def test_a_full_or_read_only_disk_hazard_the_session_goes_on(worker: Person) -> 
 def test_a_large_transcript_hazard_both_hooks_end_within_a_tenth_of_a_second(
     worker: Person,
 ) -> None:
-    line = json.dumps({"type": "user", "message": {"content": "x" * 1_000}}).replace(" ", "")
+    line = json.dumps({"type": "user", "message": {"content": "x" * 1_000}})
     grow = f"yes '{line}' | head -c 50000000 >{SLUG}/large.jsonl"
     worker.inside("mercury", "sh", "-c", grow)
     events = {
@@ -201,9 +200,15 @@ def test_a_large_transcript_hazard_both_hooks_end_within_a_tenth_of_a_second(
         "pre-compact": event("PreCompact", "large", trigger="auto"),
     }
     subjects = {name: ([*HOOK, name], said) for name, said in events.items()}
-    times = json.loads(
-        worker.inside("mercury", "python3", "/tmp/hook_runs.py", "15", json.dumps(subjects))
+    subjects["nothing"] = ([INSIDE.python, "-c", "pass"], "")
+    runs = ("python3", "/tmp/hook_runs.py", "15", json.dumps(subjects))
+    times = json.loads(worker.inside("mercury", *runs))
+    whole, used = (
+        {name: statistics.median(pair[which] for pair in each) for name, each in times.items()}
+        for which in (0, 1)
     )
-    assert {name: statistics.median(each) < LATENCY for name, each in times.items()} == {
-        "session-start": True, "pre-compact": True,
-    }  # fmt: skip
+    # By the processor's time, since other tests run at the same time; nothing else takes long.
+    assert {name: used[name] < LATENCY for name in events} == dict.fromkeys(events, True)
+    assert {name: whole[name] < 10 * whole["nothing"] for name in events} == dict.fromkeys(
+        events, True
+    )
