@@ -12,7 +12,7 @@ import bisect
 import re
 from dataclasses import dataclass
 
-from cspace.docstore.sections import Layout, Span, list_fenced, unframed
+from cspace.docstore.sections import BREAKS, FENCE, Layout, Span, list_fenced, unframed
 
 CURRENT_STATE = "Current State"
 TASK = "Task specification"
@@ -32,13 +32,10 @@ _KNOWN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _ANY = re.compile(r"^[ ]{0,3}(#{1,6})(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_FENCE = re.compile(r"^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
-# Every character that some reader takes for the end of a line.
-_BREAKS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_NAMED = rf"[ \t]+(?:{_KNOWN_NAMES})[ \t]*+#*+[ \t]*+(?=[{_BREAKS}]|\Z)"
+_NAMED = rf"[ \t]+(?:{_KNOWN_NAMES})[ \t]*+#*+[ \t]*+(?=[{BREAKS}]|\Z)"
 _STRUCTURE = re.compile(
-    rf"((?:\A|(?<=[{_BREAKS}]))[ ]{{0,3}})(\\*+)"
-    rf"(?=(#{{1,6}})(?=[ \t{_BREAKS}]|\Z)({_NAMED})?|`{{3}}|~{{3}})",
+    rf"((?:\A|(?<=[{BREAKS}]))[ ]{{0,3}})(\\*+)"
+    rf"(?=(#{{1,6}})(?=[ \t{BREAKS}]|\Z)({_NAMED})?|`{{3}}|~{{3}})",
     re.IGNORECASE,
 )
 
@@ -166,7 +163,7 @@ def escape(text: str, level: int = _LEVEL) -> str:
     def guard(line: re.Match[str]) -> str:
         heading = line[3]
         if heading is None:
-            guarded = line.end() >= closed and bool(_FENCE.match(text, line.start()))
+            guarded = line.end() >= closed and bool(FENCE.match(text, line.start()))
         else:
             ends = len(heading) <= level and not _inside(fenced, line.start())
             guarded = line[4] is not None or ends

@@ -27,7 +27,7 @@ from cspace.sessions.transcript import TAIL_BYTES, Moment, parse_moment, read_ta
 MAX_BYTES = 256 * 1024
 LOCK_SECONDS = 10.0
 # A list reads this much of each session, and shows this much of it.
-TITLE_BYTES = 64 * 1024
+TITLE_BYTES = 16 * 1024
 TITLE_CHARACTERS = 80
 # A transcript's: both say what somebody worked on.
 _MODE = 0o600

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cspace import proc
+from cspace.cli.sessions_notes import complete_instance, complete_section, complete_session
 from cspace.paths import instance_sessions, user_directory
 from cspace.project import project_id
 from cspace.sessions.sections import EMPTY, NAMES, replace_section
@@ -185,3 +190,32 @@ def test_an_instance_whose_directory_is_a_link_hazard_is_not_entered(
     (mercury.parent.parent / "venus").symlink_to(mercury.parent)
     listed = json.loads(sessions("list", "--json").text)["sessions"]
     assert {one["instance"] for one in listed} == {"mercury"}
+
+
+def test_a_shell_completes_instances_sessions_and_sections(
+    repo: Path, mercury: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repo)
+    assert complete_instance("m") == ["mercury"]
+    assert complete_session("ab") == ["abb-new"]
+    assert complete_section("w") == ["Workflow", "Worklog"]
+    monkeypatch.chdir("/")
+    assert (complete_instance(""), complete_session("")) == ([], [])
+
+
+def test_a_killed_update_leaves_whole_notes(
+    repo: Path, mercury: Path, counts: Callable[[int, int], int]
+) -> None:
+    text = "x" * 7_000
+    words = ("cspace", "sessions", "update", "--section", "Learnings", "--body", text)
+    subprocess.run(words, cwd=repo, check=True, stdout=subprocess.DEVNULL)
+    before = (mercury / "abb-new.md").read_bytes()
+    killed = 0
+    for number in range(counts(5, 100)):
+        with subprocess.Popen((*words[:-1], text.replace("x", "y")), cwd=repo) as process:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(random.Random(number).uniform(0.02, 0.4))  # noqa: S311  a test
+            process.kill()
+        killed += process.returncode == -signal.SIGKILL
+        assert (mercury / "abb-new.md").read_bytes() in (before, before.replace(b"x", b"y"))
+    assert killed

@@ -43,16 +43,13 @@ def worker(new: NewPerson) -> Iterator[Person]:
         yield person
 
 
-def claude(person: Person, turns: list[Any], *words: str, full: int = 0) -> str:
+def claude(
+    person: Person, turns: list[Any], *words: str, full: int = 0, where: str = "/workspace"
+) -> str:
     """Run a session of the real Claude Code; return all that its model was sent."""
-    program = (
-        "env",
-        "CLAUDE_CODE_ENABLE_TODO_TOOLS=1",
-        "python3",
-        "/tmp/hooked.py",
-        json.dumps(turns),
-        str(full),
-    )
+    # Without the variable it has no task list under -p.
+    start = ("env", "-C", where, "CLAUDE_CODE_ENABLE_TODO_TOOLS=1")
+    program = (*start, "python3", "/tmp/hooked.py", json.dumps(turns), str(full))
     options = ("--dangerously-skip-permissions", "--output-format", "text")
     person.inside("mercury", *program, "claude", "-p", *words, *options)
     return person.inside("mercury", "cat", "/tmp/seen.json")
@@ -79,11 +76,13 @@ def test_a_session_that_starts_is_told_how_to_keep_notes(worker: Person) -> None
     assert newest["notes"] is None
 
 
-def test_a_session_finds_itself_when_its_agent_updates_the_notes(worker: Person) -> None:
+def test_a_session_finds_itself_wherever_it_was_started(worker: Person) -> None:
+    worker.inside("mercury", "mkdir", "/workspace/sub.dir")
     turns = [[{"tool": "Bash", "input": {"command": UPDATE, "description": "d"}}], EDIT[-1]]
-    claude(worker, turns, "Begin the parser")
+    sent = claude(worker, turns, "Begin the parser", where="/workspace/sub.dir")
     newest = sessions(worker)[0]
-    assert newest["title"] == "Begin the parser"
+    assert (newest["title"], newest["slug"]) == ("Begin the parser", "-workspace-sub-dir")
+    assert f"{INSIDE.projects}/-workspace-sub-dir/{newest['id']}.md" in sent
     assert notes(worker, newest["id"])["Task specification"] == "Parse it all."
 
 
