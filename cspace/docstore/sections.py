@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 # Every character that some reader takes for the end of a line.
-_BREAKS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+BREAKS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
 class Span(NamedTuple):
@@ -59,10 +59,10 @@ class Layout:
     def _structure(self) -> re.Pattern[str]:
         # Wider than what we read as a heading: other readers are laxer. Possessive: giving back
         # spaces one by one would take hours on a line of a million.
-        names = rf"\#\#[ \t]+(?:{'|'.join(self.names)})[ \t]*+\#*+[ \t]*+(?=[{_BREAKS}]|\Z)"
+        names = rf"\#\#[ \t]+(?:{'|'.join(self.names)})[ \t]*+\#*+[ \t]*+(?=[{BREAKS}]|\Z)"
         guarded = rf"|\#\#\#[ \t]+(?:{self.guarded})" if self.guarded else ""
         return re.compile(
-            rf"((?:\A|(?<=[{_BREAKS}]))[ ]{{0,3}})(\\*)(?={names}{guarded})", re.IGNORECASE
+            rf"((?:\A|(?<=[{BREAKS}]))[ ]{{0,3}})(\\*)(?={names}{guarded})", re.IGNORECASE
         )
 
     def escape(self, text: str) -> str:
@@ -145,7 +145,7 @@ def list_fenced(body: str) -> list[Span]:
     """Return the code blocks that are closed; an open fence hides nothing."""
     blocks: list[Span] = []
     opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(body):
+    for fence in FENCE.finditer(body):
         if opened is None:
             opened = fence
         elif fence[1][0] == opened[1][0] and len(fence[1]) >= len(opened[1]):

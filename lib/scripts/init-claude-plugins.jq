@@ -8,6 +8,19 @@
 def entry($arguments; $env): {type: "stdio", command: "cspace", args: $arguments, env: $env};
 def essence: {command, args: (.args // [])};
 
+# Our hooks, at whatever path an older version put Python.
+def ours: type == "object" and ((.command? // "") | type == "string" and test("(^| )-m cspace\\.hooks( |$)"));
+def without_ours:
+  map(if type == "object" and (.hooks | type) == "array" and any(.hooks[]; ours)
+      then .hooks |= map(select(ours | not)) | select(.hooks != []) else . end);
+# hook EVENT; NAME: settings with our hook on EVENT. What is no list of hooks is a person's, and stays.
+def hook($event; $name):
+  {hooks: [{type: "command", command: "/opt/cspace/bin/python -I -m cspace.hooks \($name)", timeout: 10}]} as $wanted
+  | if (.hooks | type | . != "object" and . != "null") or (.hooks[$event]? | type | . != "array" and . != "null") then .
+    elif [.hooks[$event][]? | select(. == $wanted)] == [$wanted]
+      and ([.hooks[$event][]? | .hooks?[]? | select(ours)] | length) == 1 then .
+    else .hooks[$event] = ((.hooks[$event] // [] | without_ours) + [$wanted]) end;
+
 if length == 3 then . else error("one of the files holds more than one JSON text") end
 | . as [$state, $settings, $project]
 
@@ -35,7 +48,9 @@ if length == 3 then . else error("one of the files holds more than one JSON text
    | if has("skipDangerousModePermissionPrompt") then . else .skipDangerousModePermissionPrompt = true end
    | if $helper != "" and (has("apiKeyHelper") | not) then .apiKeyHelper = $helper
      elif $helper == "" and .apiKeyHelper == $ours then del(.apiKeyHelper)
-     else . end) as $new_settings
+     else . end
+   | hook("SessionStart"; "session-start")
+   | hook("PreCompact"; "pre-compact")) as $new_settings
 
 | (if $new_state == $state then "" else $new_state | tojson end),
   (if $new_settings == $settings then "" else $new_settings | tojson end),

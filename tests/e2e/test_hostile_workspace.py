@@ -14,6 +14,7 @@ import typer
 from typer.main import get_command
 
 from cspace.cli.app import app
+from cspace.paths import instance_sessions, user_directory
 from tests.e2e.conftest import NewPerson
 from tests.e2e.outside import MARKER, Outside, make_outside, ordinary_person
 from tests.e2e.person import Answer, Person
@@ -47,6 +48,10 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("findings", "show", "f"),
     ("findings", "append", "f", "note"),
     ("findings", "doctor"),
+    ("sessions", "list"),
+    ("sessions", "update", "--section", "Workflow", "--body", "text"),
+    ("sessions", "show"),
+    ("sessions", "doctor"),
     ("context", "rm", "{finding}", "--yes"),
     ("trust",),
     ("doctor",),
@@ -158,6 +163,13 @@ def command(person: Person, words: tuple[str, ...]) -> Answer:
     return editing.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
 
 
+def begin_session(person: Person, name: str) -> None:
+    """Leave an instance's transcript on the host, as a session of Claude Code does."""
+    place = instance_sessions(user_directory(person.home), person.id, name) / "-workspace"
+    script = 'mkdir -p "$1" && echo {} >"$1/session.jsonl"'
+    person.run("sh", "-c", script, "-", place)
+
+
 def test_every_command_there_is_meets_the_planted_workspace() -> None:
     known = all_commands()
     met = {words[:size] for words in COMMANDS for size in (1, 2, 3)} & known
@@ -211,6 +223,7 @@ def test_planted_hooks_filters_and_settings_hazard_no_command_runs_them_on_the_h
         person.at(place).cspace("init")
         person.at(place).cspace("context-server")
     assert outside.sung() == set()
+    begin_session(person, "mercury")
     for words in COMMANDS:
         said.append(command(person, words))
         assert outside.sung() == set(), words

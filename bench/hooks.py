@@ -1,0 +1,87 @@
+"""Claude Code's hooks in an instance, over starting the same Python there to do nothing.
+
+Each from its start to its end, with an event on stdin as Claude Code gives it: a session that
+starts, one that goes on with notes of 12,000 tokens, a compaction at the end of a transcript of
+50 MB. The commands are timed inside the container, so that `docker exec` is in none of them.
+
+    python -m bench.hooks [ROUNDS]
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.measure import Ratio, show
+from bench.up import Site, make_site
+from cspace.paths import INSIDE
+from cspace.sessions.sections import EMPTY, NAMES, replace_section
+
+ROUNDS = 100
+SLUG = f"{INSIDE.projects}/-workspace"
+HOOK = [INSIDE.python, "-I", "-m", "cspace.hooks"]
+NOTHING, START = "python -c pass", "SessionStart, startup"
+RESUME, COMPACT = "SessionStart, resume with full notes", "PreCompact, transcript of 50 MB"
+CLAIMED_SECONDS = 0.1
+
+
+def event(session: str, **more: str) -> str:
+    path = f"{SLUG}/{session}.jsonl"
+    return json.dumps({"session_id": session, "transcript_path": path, **more})
+
+
+def full_notes() -> str:
+    notes = EMPTY
+    for name in NAMES:
+        notes = replace_section(notes, name, "word " * 950)
+    return notes
+
+
+def prepare(site: Site) -> None:
+    """Bring an instance up and put a long session into it."""
+    site.cspace("up", "mercury", "--no-attach")
+    line = json.dumps({"type": "user", "message": {"content": "word " * 200}})
+    grow = f"yes '{line}' | head -c 50000000 >long.jsonl"
+    note = f"printf %s '{full_notes()}' >noted.md"
+    site.cspace("exec", "mercury", "--", "sh", "-c", f"cd {SLUG} && {grow} && {note}")
+
+
+def measure(site: Site, rounds: int) -> dict[str, list[float]]:
+    subjects = {
+        NOTHING: ([INSIDE.python, "-c", "pass"], ""),
+        START: ([*HOOK, "session-start"], event("new", source="startup")),
+        RESUME: ([*HOOK, "session-start"], event("noted", source="resume")),
+        COMPACT: ([*HOOK, "pre-compact"], event("long", trigger="auto")),
+    }
+    program = (Path(__file__).parent / "hook_runs.py").read_text(encoding="utf-8")
+    words = ("python3", "-c", program, str(rounds), json.dumps(subjects))
+    times = json.loads(site.cspace("exec", "mercury", "--", *words))
+    return {name: [seconds for seconds, _ in each] for name, each in times.items()}
+
+
+def show_percentiles(times: Mapping[str, Sequence[float]]) -> None:
+    for name, values in times.items():
+        p95 = statistics.quantiles(values, n=20)[-1]
+        verdict = "ok" if p95 <= CLAIMED_SECONDS else "ABOVE"
+        claim = "" if name == NOTHING else f"  (claimed ≤ {CLAIMED_SECONDS:g} s: {verdict})"
+        print(f"{name}: p50 {statistics.median(values):.4f} s, p95 {p95:.4f} s{claim}")
+
+
+def main(rounds: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="cspace-bench-") as directory:
+        site = make_site(Path(directory))
+        try:
+            prepare(site)
+            times = measure(site, rounds)
+        finally:
+            site.cspace("down", "--discard=mercury")
+    show(times, [Ratio(name, NOTHING, 6) for name in (START, RESUME, COMPACT)])
+    show_percentiles(times)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS)

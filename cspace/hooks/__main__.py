@@ -1,0 +1,72 @@
+"""Claude Code's hooks in an instance: `python -I -m cspace.hooks session-start|pre-compact`.
+
+A hook never breaks or blocks a session: whatever goes wrong is one line on stderr, nothing on
+stdout, and exit code 0. It starts at every session, so nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path, PurePosixPath
+
+EVENTS = ("session-start", "pre-compact")
+
+
+def answer(name: str, content: bytes, projects: Path) -> str:
+    """Do what an event asks for and return what goes to stdout.
+
+    Args:
+        projects: the one directory below which files are touched.
+
+    Raises:
+        CspaceError, OSError: it could not be done; nothing is half-written.
+    """
+    # Here, so that a broken installation breaks no session either.
+    from cspace.clock import utc_now  # noqa: PLC0415
+    from cspace.errors import CspaceError  # noqa: PLC0415
+    from cspace.hooks.event import parse_event  # noqa: PLC0415
+    from cspace.sessions.place import Place  # noqa: PLC0415
+
+    if name not in EVENTS:
+        raise CspaceError(f"{name!r} is none of {', '.join(EVENTS)}")
+    place = Place(os.environ.get("CSPACE_INSTANCE", ""), projects, PurePosixPath())
+    event = parse_event(content, projects)
+    if name == "session-start":
+        from cspace.hooks.session_start import render_answer  # noqa: PLC0415  one of two
+
+        return render_answer(event, place)
+    from cspace.hooks.pre_compact import keep_current_state  # noqa: PLC0415
+
+    keep_current_state(event, place, utc_now)
+    return ""
+
+
+def main(words: list[str]) -> None:
+    """Run one hook; never raises."""
+    try:
+        from cspace.hooks.event import STDIN_BYTES  # noqa: PLC0415  as above
+        from cspace.paths import INSIDE  # noqa: PLC0415
+
+        content = sys.stdin.buffer.read(STDIN_BYTES)
+        said = answer(" ".join(words), content, Path(INSIDE.projects))
+        if said:
+            _write(1, said)
+    except BaseException as error:  # noqa: BLE001  the boundary: a session goes on without us
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        _write(2, f"cspace hook: {text.encode('ascii', 'backslashreplace').decode()}\n")
+
+
+def _write(descriptor: int, text: str) -> None:
+    left = text.encode()
+    try:
+        while left:
+            left = left[os.write(descriptor, left) :]
+    except OSError:
+        return  # nobody listens
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+    # Nothing is left to flush, and taking the interpreter down takes milliseconds.
+    os._exit(0)
