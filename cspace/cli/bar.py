@@ -59,9 +59,9 @@ class Bar:
 
 
 def render_bar(event: Event, text: str) -> str:
-    """Write how far something is: with a bar where the whole is known."""
+    """Write how far something is: with a bar where the whole is known, else in bytes."""
     if not event.total:
-        return f"{text} {event.done}"
+        return f"{text} {event.done / 2**20:.1f} MiB"
     part = min(event.done / event.total, 1.0)
     filled = int(part * CELLS)
     return f"{text} [{'#' * filled}{'.' * (CELLS - filled)}] {part:4.0%}"

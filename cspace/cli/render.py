@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from cspace.cli.bar import Bar
@@ -125,6 +125,9 @@ def progress(event: Event) -> None:
             return
         case State.STARTED:
             said = f"… {event.detail}"
+        case State.DONE | State.FAILED if event.seconds is None:
+            end_progress()  # of what has a bar, and no lines
+            return
         case State.DONE:
             said = f"{event.seconds or 0:.1f} s"
         case State.FAILED:
@@ -162,4 +165,4 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     # Bytes of a name that are not UTF-8 become lone surrogates, which stand for just these bytes.
-    return os.fsdecode(value) if isinstance(value, bytes | Path) else value
+    return os.fsdecode(value) if isinstance(value, bytes | PurePath) else value

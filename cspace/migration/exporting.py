@@ -83,7 +83,7 @@ class _Packing:
         digest = self._copy(path, descriptor, status.st_size)
         self.body.write(_padding(status.st_size))
         self.entries.append(Entry(path, status.st_size, digest))
-        self.report(Event("memory", "export", State.ADVANCED, "files", done=len(self.entries)))
+        self.report(Event("memory", "export", State.ADVANCED, done=self.size))
 
     def _copy(self, path: PurePosixPath, descriptor: int, size: int) -> str:
         digest, left = hashlib.sha256(), size

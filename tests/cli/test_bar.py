@@ -107,7 +107,7 @@ def test_without_a_terminal_there_is_no_bar(tmp_path: Path) -> None:
         assert log.tell() == 0
 
 
-def test_where_the_whole_is_not_known_the_number_is_shown() -> None:
-    assert render_bar(advanced(12, None), "copy") == "copy 12"
+def test_where_the_whole_is_not_known_the_bytes_are_shown() -> None:
+    assert render_bar(advanced(3 * 2**19, None), "copy") == "copy 1.5 MiB"
     assert render_bar(advanced(12, 12), "copy") == f"copy [{'#' * 24}] 100%"
     assert render_bar(advanced(13, 12), "copy").endswith("100%")
