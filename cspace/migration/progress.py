@@ -17,7 +17,7 @@ class Progress:
         self._done = self._said = 0
 
     def __enter__(self) -> Progress:
-        self._say(State.STARTED)
+        self._say(State.ADVANCED)
         return self
 
     def __exit__(
