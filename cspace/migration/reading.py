@@ -89,6 +89,7 @@ def _take(contents: Contents, entry: Entry, target: Target, progress: Progress) 
         found = _follow(contents, entry, path, refusal)
     else:
         found = Found(path, origin, None, None, refusal or _NO_FILE[entry.kind])
+        contents.files[origin] = found
     contents.found.append(found)
 
 
@@ -111,9 +112,9 @@ def _read(
 
 def _follow(contents: Contents, entry: Entry, path: PurePosixPath, refusal: str) -> Found:
     """Take a hard link for the file that it is."""
-    first = contents.files.get(PurePosixPath(entry.leads))
-    if first is None or first.digest is None:
-        why = refusal or "a hard link to a file that is not taken over"
-        size = first.size if first else 0
-        return Found(path, PurePosixPath(entry.name), size, None, why)
+    lost = Found(path, path, 0, None, "a hard link to a file that is not taken over")
+    first = contents.files.get(PurePosixPath(entry.leads), lost)
+    if first.digest is None:
+        why = refusal or (first.refusal if first.size is None else lost.refusal)
+        return Found(path, PurePosixPath(entry.name), first.size, None, why)
     return Found(path, first.origin, first.size, first.digest, refusal, first.text)
