@@ -180,16 +180,27 @@ class DockerEngine:
                 labels={**labels, _READER: name},
             )
         try:
-            with _translated():
-                # The content, not the directory itself: paths are relative to it.
-                chunks, _ = self._api.get_archive(
-                    created["Id"], f"{_VOLUME_PLACE}/.", chunk_size=CHUNK_BYTES
-                )
-            with io.BufferedReader(VolumeStream(chunks, _translated), CHUNK_BYTES) as stream:
+            with self._archive(created["Id"], f"{_VOLUME_PLACE}/.") as stream:
                 yield stream
         finally:
             with _translated(), contextlib.suppress(NotFound):
                 self._api.remove_container(created["Id"], force=True)
+
+    @contextlib.contextmanager
+    def _archive(self, container: str, path: str) -> Iterator[BinaryIO]:
+        # The library's own call keeps the connection: until that is closed, the engine waits for a
+        # reader who stopped early, and removes no container.
+        url = f"{self._api.base_url}/v{API_VERSION}/containers/{container}/archive"
+        with _translated():
+            answer = self._api.get(
+                url, params={"path": path}, stream=True, timeout=API_TIMEOUT_SECONDS
+            )
+        with answer:
+            with _translated():
+                answer.raise_for_status()
+            chunks = VolumeStream(answer.iter_content(CHUNK_BYTES), _translated)
+            with io.BufferedReader(chunks, CHUNK_BYTES) as stream:
+                yield stream
 
     def _ensure_empty_image(self) -> None:
         if self.has_image(":".join(_EMPTY_IMAGE)):

@@ -113,6 +113,7 @@ def locked(target: Target) -> Iterator[Path]:
             lock, timeout=LOCK_SECONDS, holder="a migration", owner=target.owner, name=shown
         ):
             _clear(directory / _name(target))
+            files.sweep(directory)  # a kill while the lock was made
             yield directory
 
 
