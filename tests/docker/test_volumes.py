@@ -90,8 +90,9 @@ def unpackable(name: str) -> bytes:
         ) as writer,
     ):
         for member in reader:
-            name = os.fsencode(member.name)
-            if len(name) < 4000 and all(len(part) < 256 for part in name.split(b"/")):
+            encoded = os.fsencode(member.name)
+            parts = encoded.split(b"/")
+            if len(encoded) < 4000 and all(len(part) < 256 for part in parts):
                 file = reader.extractfile(member) if member.isreg() else None
                 member.type = tarfile.REGTYPE if member.isreg() else member.type
                 writer.addfile(member, file)
