@@ -21,16 +21,10 @@ from typing import Any, BinaryIO
 import docker
 from docker.context import ContextAPI
 from docker.context.config import get_current_context_name
-from docker.errors import (
-    APIError,
-    DockerException,
-    ImageNotFound,
-    NotFound,
-    create_api_error_from_http_exception,
-)
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import Mount as ApiMount
 from docker.utils import kwargs_from_env
-from requests.exceptions import HTTPError, RequestException
+from requests.exceptions import RequestException
 
 from cspace import proc
 from cspace.engine.model import (
@@ -186,32 +180,27 @@ class DockerEngine:
                 labels={**labels, _READER: name},
             )
         try:
-            with (
-                contextlib.closing(self._archive(created["Id"])) as answer,
-                io.BufferedReader(
-                    VolumeStream(answer.iter_content(CHUNK_BYTES), _translated), CHUNK_BYTES
-                ) as stream,
-            ):
+            with self._archive(created["Id"], f"{_VOLUME_PLACE}/.") as stream:
                 yield stream
         finally:
             with _translated(), contextlib.suppress(NotFound):
                 self._api.remove_container(created["Id"], force=True)
 
-    def _archive(self, container: str) -> Any:
-        """Ask for a volume's content; until the answer is closed the engine removes nothing.
-
-        The library's own call hands out no answer that could be closed before its end.
-        """
+    @contextlib.contextmanager
+    def _archive(self, container: str, path: str) -> Iterator[BinaryIO]:
+        # The library's own call keeps the connection: until that is closed, the engine waits for a
+        # reader who stopped early, and removes no container.
         url = f"{self._api.base_url}/v{API_VERSION}/containers/{container}/archive"
-        # The content, not the directory itself: paths are relative to it.
-        asked = {"path": f"{_VOLUME_PLACE}/."}
         with _translated():
-            answer = self._api.get(url, params=asked, stream=True, timeout=API_TIMEOUT_SECONDS)
-            try:
+            answer = self._api.get(
+                url, params={"path": path}, stream=True, timeout=API_TIMEOUT_SECONDS
+            )
+        with answer:
+            with _translated():
                 answer.raise_for_status()
-            except HTTPError as error:
-                create_api_error_from_http_exception(error)
-            return answer
+            chunks = VolumeStream(answer.iter_content(CHUNK_BYTES), _translated)
+            with io.BufferedReader(chunks, CHUNK_BYTES) as stream:
+                yield stream
 
     def _ensure_empty_image(self) -> None:
         if self.has_image(":".join(_EMPTY_IMAGE)):

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from cspace.errors import Conflict, expected
@@ -18,7 +18,7 @@ from cspace.migration.place import OBSTACLES, Place, look
 from cspace.migration.progress import Progress
 from cspace.migration.publishing import MEANWHILE, publish
 from cspace.migration.staging import Staging, locked, staging
-from cspace.migration.stream import Kind, iter_entries
+from cspace.migration.stream import Entry, Kind, iter_entries
 
 _CHANGED = "the source got another content of it while it was copied"
 
@@ -36,93 +36,110 @@ def apply_plan(plan: Plan, source: Source, target: Target, report: Report = igno
             was published before that is whole.
     """
     place = Place(target)
-    written: list[Planned] = []
-    refused: list[Planned] = []
+    done = _Done([], [])
     try:
         with locked(target) as above:
             if plan.pending:
                 with staging(target, above) as staged:
-                    ready, refused = _stage(plan, source, place, staged, report)
+                    copies = _Copies(place, staged, done, {})
+                    _stage(plan, source, copies, report)
                     os.sync()  # one for all: ten thousand fsync take minutes
-                    written, late = _publish(ready, place, staged)
-                    refused += late
+                    _publish(copies)
                 os.sync()  # before anybody is told that the source can go
             left = _verify(plan, source, place, report)
     except OSError as error:
         raise expected(error) from error
-    return Outcome(plan, tuple(written), tuple(refused), left)
+    return Outcome(plan, tuple(done.written), tuple(done.refused), left)
 
 
-def _stage(
-    plan: Plan, source: Source, place: Place, staged: Staging, report: Report
-) -> tuple[dict[str, Planned], list[Planned]]:
-    """Copy what is pending; return it by its name there, and what the source does not hold so."""
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What was written so far, and what was refused."""
+
+    written: list[Planned]
+    refused: list[Planned]
+
+    def refuse(self, planned: Planned, why: str) -> None:
+        self.refused.append(replace(planned, reason=why))
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """Copies into a staging directory; `ready` are by their name there what is as planned."""
+
+    place: Place
+    staged: Staging
+    done: _Done
+    ready: dict[str, Planned]
+
+    def take(self, entry: Entry, group: Mapping[str, Planned], progress: Progress) -> None:
+        """Copy an entry for each file that has its bytes."""
+        first, *others = group
+        digest = self.staged.write(first, entry, progress)
+        for other in others:
+            self.staged.copy(other, first)
+        for name, planned in group.items():
+            if why := self._finish(name, planned) if digest == planned.digest else _CHANGED:
+                self.done.refuse(planned, why)
+            else:
+                self.ready[name] = planned
+
+    def _finish(self, name: str, planned: Planned) -> str:
+        """Turn what was copied into what will land; say why it can not, empty when it can."""
+        if planned.result == planned.digest:
+            return ""
+        ours = self.place.read_small(planned.path)
+        merged = merge_lines(ours, self.staged.read(name)) if ours is not None else b""
+        if hashlib.sha256(merged).hexdigest() != planned.result:
+            return MEANWHILE
+        self.staged.replace(name, merged)
+        return ""
+
+
+def _stage(plan: Plan, source: Source, copies: _Copies, report: Report) -> None:
+    """Copy what is pending, and refuse what the source does not hold any more."""
     wanted: dict[PurePosixPath, dict[str, Planned]] = {}
     for number, planned in enumerate(plan.pending):
         wanted.setdefault(planned.origin, {})[str(number)] = planned
-    ready: dict[str, Planned] = {}
-    refused: list[Planned] = []
     total = sum(planned.size or 0 for planned in plan.pending)
     with (
         contextlib.closing(iter_entries(source)) as entries,
         Progress(source.name, "copy", report, total) as progress,
     ):
         for entry in entries:
-            # Twice in a stream, the second one is another file than was planned.
             origin = PurePosixPath(entry.name)
-            if entry.kind is not Kind.FILE or origin not in wanted:
-                continue
-            group = wanted.pop(origin)
-            first, *others = group
-            digest = staged.write(first, entry, progress)
-            for other in others:
-                staged.copy(other, first)
-            for name, planned in group.items():
-                why = "" if digest == planned.digest else _CHANGED
-                if why := why or _finish(name, planned, place, staged):
-                    refused.append(replace(planned, reason=why))
-                else:
-                    ready[name] = planned
-    gone = itertools.chain.from_iterable(group.values() for group in wanted.values())
-    return ready, [*refused, *(replace(planned, reason=_CHANGED) for planned in gone)]
+            # Twice in a stream, the second one is another file than was planned.
+            if entry.kind is Kind.FILE and origin in wanted:
+                copies.take(entry, wanted.pop(origin), progress)
+    for planned in itertools.chain.from_iterable(group.values() for group in wanted.values()):
+        copies.done.refuse(planned, _CHANGED)
 
 
-def _finish(name: str, planned: Planned, place: Place, staged: Staging) -> str:
-    """Turn what was staged into what will land; say why it can not, empty when it can."""
-    if planned.result == planned.digest:
-        return ""
-    ours = place.read_small(planned.path)
-    merged = merge_lines(ours, staged.read(name)) if ours is not None else b""
-    if hashlib.sha256(merged).hexdigest() != planned.result:
-        return MEANWHILE
-    staged.replace(name, merged)
-    return ""
-
-
-def _publish(
-    ready: Mapping[str, Planned], place: Place, staged: Staging
-) -> tuple[list[Planned], list[Planned]]:
-    """Return what was written, and what was refused."""
-    written: list[Planned] = []
-    refused: list[Planned] = []
-    by_parent = sorted(ready.items(), key=lambda item: item[1].spot.parent)
+def _publish(copies: _Copies) -> None:
+    """Put what is ready where it lands, directory by directory."""
+    by_parent = sorted(copies.ready.items(), key=lambda item: item[1].spot.parent)
     for parent, group in itertools.groupby(by_parent, key=lambda item: item[1].spot.parent):
         try:
-            directory = place.open(parent, create=True)
+            directory = copies.place.open(parent, create=True)
         except OSError as error:
             if error.errno not in OBSTACLES:
                 raise
-            refused += [replace(planned, reason=MEANWHILE) for _, planned in group]
+            for _, planned in group:
+                copies.done.refuse(planned, MEANWHILE)
             continue
         try:
             for name, planned in group:
-                try:
-                    written += [planned] if publish(staged, name, planned, directory) else []
-                except Conflict as error:
-                    refused.append(replace(planned, reason=str(error)))
+                _put(copies, name, planned, directory)
         finally:
             os.close(directory)
-    return written, refused
+
+
+def _put(copies: _Copies, name: str, planned: Planned, directory: int) -> None:
+    try:
+        if publish(copies.staged, name, planned, directory):
+            copies.done.written.append(planned)
+    except Conflict as error:
+        copies.done.refuse(planned, str(error))
 
 
 def _verify(plan: Plan, source: Source, place: Place, report: Report) -> tuple[Planned, ...]:

@@ -47,6 +47,9 @@ def _keep(planned: Planned, ours: str, aside: str, parent: int) -> None:
         os.link(ours, aside, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         raise Conflict(MEANWHILE) from None
+    except PermissionError as error:
+        # The kernel gives no second name to what is another's and not ours to write.
+        raise Conflict(f"ours can not be kept beside it: {error.strerror}") from None
     except FileExistsError:
         if look(parent, aside).digest != planned.replaces:
             raise Conflict(f"{aside} is taken by now") from None

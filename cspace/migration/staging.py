@@ -109,6 +109,8 @@ def locked(target: Target) -> Iterator[Path]:
         # Named as a document's lock: that is what every project has git ignore.
         lock = directory / f".{target.place.name}.md.lock"
         shown = str(target.root / target.place)
+        # What a kill left while it made the lock is the same file, and in use once we hold that.
+        files.sweep(directory)
         with files.lock(
             lock, timeout=LOCK_SECONDS, holder="a migration", owner=target.owner, name=shown
         ):
