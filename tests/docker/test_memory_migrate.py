@@ -187,13 +187,11 @@ def test_without_a_volume_there_is_nothing_to_migrate_and_nothing_is_made(shop: 
     assert stamps(shop) == before
 
 
-@pytest.mark.parametrize("name", ["a b", "../x", "-rf", "x;touch y", "\x1b[2J", "é", ""])
+@pytest.mark.parametrize("name", ["../x y", "-rf;\x1b[2J", ""])
 def test_odd_volume_names_are_refused_by_name(shop: Path, name: str) -> None:
-    for group in ("memory", "sessions"):
-        answer = cspace(group, "migrate", f"--volume={name}", cwd=shop)
-        assert answer.returncode == 3
-        assert "there is no volume" in answer.stderr
-        assert "\x1b" not in answer.stderr
+    answer = ran("memory", "migrate", f"--volume={name}", cwd=shop, code=3)
+    assert "there is no volume" in answer.stderr
+    assert "\x1b" not in answer.stderr
 
 
 def test_the_list_finds_volumes_by_name_and_by_content(shop: Path, volumes: Volumes) -> None:
