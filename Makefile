@@ -64,6 +64,7 @@ bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.up
 	$(BIN)/python -m bench.down
 	$(BIN)/python -m bench.hooks
+	$(BIN)/python -m bench.migrate
 
 docs: .venv/ready ## Write docs/reference anew from the code
 	$(BIN)/python -m docs.generate

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path, PurePosixPath
 
 from cspace.errors import CspaceError
@@ -19,7 +19,19 @@ from cspace.files import Owner, give
 # What somebody else may write is read up to here: far above what a person writes, below what would
 # hurt a reader of many.
 MAX_BYTES = 8 * 1024 * 1024
+# Nobody nests notes this deep. Deeper, our descriptors or Python's stack would end where somebody
+# else wants them to.
+MAX_DEPTH = 64
+_REPOSITORY = {"objects", "refs"}
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def makes_repository(names: Set[str]) -> bool:
+    """Whether a directory of these lower-case names is a git repository as soon as it has a HEAD.
+
+    git then reads settings in it, which can run programs.
+    """
+    return names >= _REPOSITORY or "commondir" in names
 
 
 def ensure_directory(root: Path, relative: PurePosixPath, *, owner: Owner | None = None) -> None:

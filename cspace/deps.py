@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
     from cspace.context.store import ContextStore
     from cspace.engine.model import Engine
+    from cspace.lifecycle.bring_home import Home
     from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
     from cspace.lifecycle.recorded_context import Recorder
@@ -109,6 +110,22 @@ class Deps:
                 hint="on the host: cspace context history",
             )
         return Recorder(self.project, self.user, self.report)
+
+    @property
+    def home_of_files(self) -> Home:
+        """Where memories and transcripts come home to.
+
+        Raises:
+            UsageError: this is an instance, which sees none of it but its own.
+        """
+        from cspace.lifecycle.bring_home import Home  # noqa: PLC0415  few commands do
+
+        if self.environ.get("CSPACE_INSTANCE"):
+            raise UsageError(
+                "memories are moved on the host: not inside an instance",
+                hint="on the host: cspace memory -h",
+            )
+        return Home(self.project, self.user, find_owner(), self.report)
 
     def survey_settings(self) -> Loaded:
         """Read the settings in force here; outside of any project the user's own."""

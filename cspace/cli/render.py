@@ -14,9 +14,10 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
+from cspace.cli.bar import Bar
 from cspace.errors import CspaceError
 from cspace.events import Event, State
 
@@ -25,6 +26,7 @@ SCHEMA_VERSION = 1
 BUILD_LINE_LENGTH = 100
 _BUILD_STEP = re.compile(r"#\d+ \[")
 _writing = threading.Lock()
+_bar = Bar()
 
 
 def prepare_streams() -> None:
@@ -41,11 +43,13 @@ def prepare_streams() -> None:
 def show_json(**parts: Any) -> None:
     """Print one JSON document: the schema's version, then the parts."""
     document = {"schema_version": SCHEMA_VERSION} | plain(parts)
+    end_progress()
     print(json.dumps(document, indent=2), flush=True)  # noqa: T201
 
 
 def show_lines(lines: Iterable[str]) -> None:
     """Print lines of text."""
+    end_progress()
     for line in lines:
         print(printable(line), flush=True)  # noqa: T201
 
@@ -63,6 +67,7 @@ def show_document(content: bytes) -> None:
 
 def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print columns as wide as they need to be."""
+    end_progress()
     cells = [[printable(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     for row in cells:
@@ -82,6 +87,7 @@ def note(text: str) -> None:
     with _writing:
         # Not splitlines, to which a carriage return in a name begins a line of ours.
         lines = map(printable, text.removesuffix("\n").split("\n"))
+        _bar.erase(sys.stderr)
         print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
 
 
@@ -103,11 +109,25 @@ def moment(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def end_progress() -> None:
+    """Take a progress bar away."""
+    with _writing:
+        _bar.finish(sys.stderr)
+
+
 def progress(event: Event) -> None:
-    """Show one event as a plain line on stderr."""
+    """Show one event: as a plain line on stderr, or as a bar on a terminal."""
     match event.state:
+        case State.ADVANCED:
+            text = printable(f"{event.subject} {event.phase} {event.detail}".rstrip())
+            with _writing:
+                _bar.advance(event, sys.stderr, text)
+            return
         case State.STARTED:
             said = f"… {event.detail}"
+        case State.DONE | State.FAILED if event.seconds is None:
+            end_progress()  # of what has a bar, and no lines
+            return
         case State.DONE:
             said = f"{event.seconds or 0:.1f} s"
         case State.FAILED:
@@ -145,4 +165,4 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     # Bytes of a name that are not UTF-8 become lone surrogates, which stand for just these bytes.
-    return os.fsdecode(value) if isinstance(value, bytes | Path) else value
+    return os.fsdecode(value) if isinstance(value, bytes | PurePath) else value

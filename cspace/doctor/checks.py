@@ -9,6 +9,7 @@ from pathlib import Path
 from cspace.context.recording import Fate, Loss, find_losses
 from cspace.context.store import ContextStore
 from cspace.doctor.context_checks import examine_context
+from cspace.doctor.legacy import check_legacy
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
 from cspace.errors import CspaceError, expected
@@ -123,6 +124,7 @@ CHECKS: tuple[Check, ...] = (
     check_quarantine,
     check_context,
     check_history,
+    check_legacy,
 )
 
 

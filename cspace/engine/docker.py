@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, BinaryIO
 
 import docker
 from docker.context import ContextAPI
@@ -36,11 +36,16 @@ from cspace.engine.model import (
     Port,
     State,
     StoredImage,
+    Volume,
 )
-from cspace.errors import CommandFailed, EngineUnavailable
+from cspace.engine.volume_stream import VolumeStream
+from cspace.errors import CommandFailed, CspaceError, EngineUnavailable
+from cspace.errors import NotFound as Missing
 from cspace.files import Owner
 
 API_TIMEOUT_SECONDS = 60
+# Of a volume's stream that is held at once; larger ones are not faster.
+CHUNK_BYTES = 256 * 1024
 # What images share is computed file by file.
 MEASURE_TIMEOUT_SECONDS = 1800
 # That of Engine 25, the oldest that we need; asking which is the newest is one more call.
@@ -60,6 +65,9 @@ _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, S
 _ONE_OFF = "com.docker.compose.oneoff"
 # An image without content: a container of it, never started, reads the host through the engine.
 _EMPTY_IMAGE = ("cspace-probe", "empty")
+# What marks a container that reads a volume: never started, and no use of it.
+_READER = "dev.cspace.reader"
+_VOLUME_PLACE = "/volume"
 
 
 class DockerEngine:
@@ -128,6 +136,71 @@ class DockerEngine:
         with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
             file = archive.extractfile(name)
             return file.read() if file is not None else None
+
+    def list_volumes(self) -> tuple[Volume, ...]:
+        with _translated():
+            rows = self._api.volumes()["Volumes"] or ()
+        volumes = (Volume(row["Name"], row["Labels"] or {}) for row in rows)
+        return tuple(sorted(volumes, key=lambda volume: volume.name))
+
+    def volume_users(self, name: str) -> tuple[Container, ...]:
+        with _translated():
+            # The engine's filter takes a place in a container for a name, too.
+            rows = self._api.containers(all=True, filters={"volume": [name]})
+        users = (
+            _container(row)
+            for row in rows
+            if any(mount.get("Name") == name for mount in row["Mounts"])
+        )
+        return tuple(
+            sorted(
+                (user for user in users if _READER not in user.labels), key=lambda user: user.name
+            )
+        )
+
+    @contextlib.contextmanager
+    def open_volume(
+        self, name: str, *, labels: Mapping[str, str] = MappingProxyType({})
+    ) -> Iterator[BinaryIO]:
+        with _translated():
+            try:
+                # A container that names a missing volume would make it.
+                self._api.inspect_volume(name)
+            except NotFound:
+                raise Missing(
+                    f"there is no volume {name!r}", hint="docker volume ls shows what there is"
+                ) from None
+            self._ensure_empty_image()
+            # Without a copy: the empty image has nothing to fill an empty volume with.
+            mount = ApiMount(_VOLUME_PLACE, name, type="volume", read_only=True, no_copy=True)
+            created = self._api.create_container(
+                ":".join(_EMPTY_IMAGE),
+                ["never-started"],
+                host_config=self._api.create_host_config(mounts=[mount]),
+                labels={**labels, _READER: name},
+            )
+        try:
+            with self._archive(created["Id"], f"{_VOLUME_PLACE}/.") as stream:
+                yield stream
+        finally:
+            with _translated(), contextlib.suppress(NotFound):
+                self._api.remove_container(created["Id"], force=True)
+
+    @contextlib.contextmanager
+    def _archive(self, container: str, path: str) -> Iterator[BinaryIO]:
+        # The library's own call keeps the connection: until that is closed, the engine waits for a
+        # reader who stopped early, and removes no container.
+        url = f"{self._api.base_url}/v{API_VERSION}/containers/{container}/archive"
+        with _translated():
+            answer = self._api.get(
+                url, params={"path": path}, stream=True, timeout=API_TIMEOUT_SECONDS
+            )
+        with answer:
+            with _translated():
+                answer.raise_for_status()
+            chunks = VolumeStream(answer.iter_content(CHUNK_BYTES), _translated)
+            with io.BufferedReader(chunks, CHUNK_BYTES) as stream:
+                yield stream
 
     def _ensure_empty_image(self) -> None:
         if self.has_image(":".join(_EMPTY_IMAGE)):
@@ -283,7 +356,7 @@ def _translated() -> Iterator[None]:
     """Turn the library's exceptions into ours where they enter."""
     try:
         yield
-    except (NotFound, ImageNotFound, CommandFailed, EngineUnavailable):
+    except (NotFound, ImageNotFound, CspaceError):
         raise
     except APIError as error:
         raise CommandFailed(f"Docker said no: {error.explanation or error}") from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from cspace.files import Owner
 from cspace.proc import Result
@@ -61,6 +61,14 @@ class StoredImage:
     id: str
     tags: tuple[str, ...]
     size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A named volume."""
+
+    name: str
+    labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,32 @@ class Engine(Protocol):
 
         Args:
             labels: what the container that looks for them carries, until it is removed.
+        """
+
+    def list_volumes(self) -> tuple[Volume, ...]:
+        """List all volumes, by name."""
+
+    def volume_users(self, name: str) -> tuple[Container, ...]:
+        """List the containers that mount a volume, by name; stopped ones too, since they hold it.
+
+        Those that `open_volume` made, or that a kill left of it, are none.
+        """
+
+    def open_volume(
+        self, name: str, *, labels: Mapping[str, str] = MappingProxyType({})
+    ) -> AbstractContextManager[BinaryIO]:
+        """Give a volume's content as a tar stream of paths relative to it; nothing is started.
+
+        A read gives fewer bytes than it was asked for only at the end. Where the engine stops
+        answering in the middle, the read raises EngineUnavailable.
+
+        Args:
+            labels: what the container that reads it carries, until it is removed. One that a kill
+                left keeps the volume from being removed: `remove_all` of the same labels, which
+                leaves the volume as it is.
+
+        Raises:
+            NotFound: there is no such volume; none is made.
         """
 
     def has_image(self, tag: str, *, labels: Mapping[str, str] = MappingProxyType({})) -> bool:

@@ -19,6 +19,7 @@ from cspace.instance.plan import Action, Step, plan_up
 from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.memory_migration import MIGRATE, find_forgotten
 from cspace.quarantine.shelf import Quarantined, sweep
 
 MOVED = "another Docker engine ran it before: remove the container there, it shares the workspace"
@@ -159,6 +160,9 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
     notices: tuple[str, ...] = (MOVED,) if moved else ()
     if before.container is not None and not wish.recreate:
         notices = _notices(host, name, observed.container)
+    forgotten = find_forgotten(host.engine, host.project.root)
+    if forgotten is not None:
+        notices += (f"volume {forgotten} may hold this project's old memories: {MIGRATE}",)
     return Ready(
         name=name,
         status=observed.status,

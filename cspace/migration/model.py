@@ -40,7 +40,8 @@ class Source:
     Attributes:
         name: for messages, for example "volume cspace-shop-memory".
         suffix: marks the source's version of a file when both are kept: `role.<suffix>.md`.
-        open: gives the stream from its beginning.
+        open: gives the stream from its beginning; a read gives less than it was asked for only at
+            the end. Paths in it are relative, with or without `./` before them.
     """
 
     name: str
@@ -54,8 +55,8 @@ class Target:
 
     Attributes:
         root: nobody else writes to it or above it.
-        place: relative to root; an agent may write below it, so it is opened component by
-            component.
+        place: relative to root and not root itself; an agent may write below it, so it is opened
+            component by component. What is being copied lies beside it, on its file system.
         owner: who the files belong to.
         wanted: returns the path below place for a path of the source; None for what stays there.
     """
@@ -76,14 +77,19 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One file of the source.
+    """One file of the source; an empty directory is none.
 
     Attributes:
         path: where it belongs, relative to the target's place.
         size: bytes; None where it is not a file.
-        digest: SHA-256 of its bytes, in hex; None where it is not a file.
+        digest: SHA-256 of its bytes, in hex; None where it is not a file, or too large to be one.
         lands: where its bytes will be written; None where they will not.
         reason: why it is unsafe, or what happens to a conflict; may be empty.
+        origin: the source's own path of the bytes; another file's for a hard link.
+        found: where the target holds it, once what lands has landed; None where it will not.
+        result: SHA-256 of what is found there; another one than `digest` for a merged index.
+        replaces: SHA-256 of our file that stands where it lands; None where nothing does.
+        aside: where our file stays that it replaces; None where that has no content of its own.
     """
 
     path: PurePosixPath
@@ -92,13 +98,29 @@ class Planned:
     digest: str | None
     lands: PurePosixPath | None
     reason: str
+    origin: PurePosixPath
+    found: PurePosixPath | None = None
+    result: str | None = None
+    replaces: str | None = None
+    aside: PurePosixPath | None = None
+
+    @property
+    def spot(self) -> PurePosixPath:
+        """Where to look for it in the target: what lands does so there."""
+        return self.found or self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a migration would do, by path."""
+    """What a migration would do.
+
+    Attributes:
+        files: by path.
+        others: how many files of the source are not wanted in the target, and stay.
+    """
 
     files: tuple[Planned, ...]
+    others: int = 0
 
     @property
     def pending(self) -> tuple[Planned, ...]:
@@ -112,13 +134,24 @@ class Outcome:
 
     Attributes:
         written: what was written by this call.
-        left: what the source still holds alone: conflicts that were not taken, and unsafe files
-            with content.
-        verified: every file of the source was found in the target with the same hash, so that the
-            source is not needed any more.
+        refused: what was planned and is not written, since the source or the target changed
+            meanwhile: `reason` says which. Planned anew it is mended.
+        left: every file that the target was not found to hold, and the source still does: conflicts
+            that were not taken, unsafe files, refused ones.
+        verified: nothing is left: every file that was wanted was read in the target with its hash.
+            What was not wanted is `plan.others`.
     """
 
     plan: Plan
     written: tuple[Planned, ...]
+    refused: tuple[Planned, ...]
     left: tuple[Planned, ...]
-    verified: bool
+
+    @property
+    def verified(self) -> bool:
+        return not self.left
+
+    @property
+    def dispensable(self) -> bool:
+        """Nothing is lost with the source: all of it is wanted, and verified."""
+        return self.verified and not self.plan.others

@@ -14,13 +14,8 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath
+from cspace.beneath import MAX_DEPTH
 from cspace.paths import SHARED
-
-# Nobody nests notes this deep. What lies deeper is moved as a whole, so that neither our
-# descriptors nor Python's stack end where an agent wants them to.
-MAX_DEPTH = 64
-
-_REPOSITORY = {"objects", "refs"}
 
 
 class Kind(StrEnum):
@@ -113,7 +108,7 @@ def _sort(directory: int, *, deepest: bool) -> tuple[list[tuple[str, Kind]], lis
             elif entry.is_dir(follow_symlinks=False):
                 below.append(entry.name)
     # Its HEAD alone is moved: the directory may be mounted in an instance that runs.
-    if known >= _REPOSITORY or "commondir" in known:
+    if beneath.makes_repository(known):
         foreign += [(name, Kind.REPOSITORY) for name in heads]
     return foreign, below
 

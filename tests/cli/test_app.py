@@ -44,7 +44,8 @@ def test_every_command_explains_itself_with_an_example(tmp_path: Path, command: 
     assert "Example" in answer.stdout
 
 
-GROUPS = [(), *((name,) for name in ("archive", "config", "context", "findings", "quarantine"))]
+NOUNS = ("archive", "config", "context", "findings", "memory", "quarantine", "sessions")
+GROUPS = [(), *((name,) for name in NOUNS)]
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -11,6 +11,7 @@ import pytest
 
 from cspace import proc
 from cspace.doctor import checks
+from cspace.doctor.legacy import check_legacy
 from cspace.doctor.model import Patient
 from cspace.lifecycle.init import init_project
 from cspace.paths import instance_paths
@@ -19,8 +20,9 @@ from tests.lifecycle.test_init import OWNER, tree
 
 
 def names(patient: Patient) -> list[str]:
-    """Run every check that needs no engine; the command's own tests have the other one."""
-    offline = [check for check in checks.CHECKS if check is not checks.check_engine]
+    """Run every check that needs no engine; the commands' own tests have the others."""
+    asking = (checks.check_engine, check_legacy)
+    offline = [check for check in checks.CHECKS if check not in asking]
     return [one.check for check in offline for one in check(patient)]
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from cspace.beneath import MAX_DEPTH
 from cspace.errors import CspaceError
 from cspace.events import ignore
 from cspace.quarantine import shelf
-from cspace.quarantine.scan import MAX_DEPTH, Kind, iter_foreign
+from cspace.quarantine.scan import Kind, iter_foreign
 from cspace.quarantine.shelf import MAX_SAID, PLACE, list_quarantined, sweep
 from cspace.trees import remove_tree
 from tests.conftest import CHECKOUT, Clock
