@@ -23,6 +23,8 @@ _HEADER = re.compile(
     rf"\A---[ \t]*\r?\n(?:[^\n]{{0,{MAX_BYTES}}}\n){{0,2000}}?---[ \t]*(?:\r?\n|\Z)"
 )
 _COMMENT_OPENS = re.compile(r"^ {0,3}<!--", re.MULTILINE)
+# What is indented below one of these is a part of it, and no block of its own.
+_ITEM = re.compile(r"[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]")
 _COMMENT = re.compile(r"<!--(?:(?!-->).)*+-->", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`{1,8})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
 # Nobody writes longer ones, and an unclosed bracket must not be sought to the end of a book.
@@ -99,12 +101,19 @@ def _without_comments(text: str) -> str:
             break
         end = text.find("\n", closed) + 1 or len(text)
         block = text[opened.start() : end]
-        if not _is_in(fenced, opened.start()):
+        if not _is_in(fenced, opened.start()) and not _is_in_list(text, opened):
             left = _COMMENT.sub("", block)
             block = left if left.strip() else ""
         parts += [text[done : opened.start()], block]
         done = end
     return "".join([*parts, text[done:]])
+
+
+def _is_in_list(text: str, opened: re.Match[str]) -> bool:
+    if not opened[0].startswith("  "):
+        return False
+    before = text[: opened.start()].rstrip()
+    return _ITEM.match(before, before.rfind("\n") + 1) is not None
 
 
 def _is_in(spans: list[Span], place: int) -> bool:

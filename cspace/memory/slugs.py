@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from pathlib import Path
 
 MAX_LENGTH = 200
@@ -20,7 +19,7 @@ def slug_of_path(path: Path) -> str:
     What is no letter or digit of ASCII becomes a dash, an emoji two. A name beyond MAX_LENGTH is
     cut there and gets a hash of the path.
     """
-    text = unicodedata.normalize("NFC", str(path))
+    text = str(path)
     dashed = _OTHER.sub(lambda one: "-" * (1 + (one[0] > _LAST_SHORT)), text)
     if len(dashed) <= MAX_LENGTH:
         return dashed
