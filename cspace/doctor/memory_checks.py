@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from cspace.clock import Clock
-from cspace.docstore.frontmatter import parse_front_matter
+from cspace.docstore.frontmatter import is_whole, parse_front_matter
 from cspace.docstore.opened import SUFFIX, Document, show_path
 from cspace.doctor.model import Diagnosis
 from cspace.errors import CspaceError
@@ -193,6 +193,8 @@ def _header_problems(memory: Memory, document: Document) -> Iterator[str]:
     if not memory.header:
         return
     header = parse_front_matter(document.content)
+    if not is_whole(header):
+        yield "has a front matter that is not YAML: put texts with a colon in quotes"
     missing = [key for key in ("name", "description") if not header_text(header, key)]
     if missing:
         yield f"has no {' and no '.join(missing)} in its front matter"

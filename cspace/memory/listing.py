@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from cspace.clock import parse_time
-from cspace.docstore.frontmatter import FrontMatter, is_whole, parse_front_matter
+from cspace.docstore.frontmatter import FrontMatter, parse_front_matter
 from cspace.docstore.opened import SUFFIX, Document, UnreadableDocument
 from cspace.errors import NotFound, UsageError
 from cspace.memory.index import Index, parse_index, same_name
@@ -47,7 +47,7 @@ class Memory:
         size: bytes.
         indexed: whether MEMORY.md has a link to it.
         header: all of the front matter; what is no text in YAML is the text that stands there.
-        problem: what is wrong with the front matter; empty where nothing is.
+        problem: why nothing is known from the front matter; empty where something is.
     """
 
     path: str
@@ -148,8 +148,6 @@ def _problem(header: FrontMatter) -> str:
         return "has no front matter: it has to begin with --- and end with ---"
     if not header.values:
         return "has an empty front matter"
-    if not is_whole(header):
-        return "has a front matter that is not YAML: put texts with a colon in quotes"
     return ""
 
 

@@ -94,7 +94,7 @@ def test_a_memory_that_is_a_link_is_refused(filled: Place) -> None:
         b"no front matter\n",
         b"---\nname: [\n",
         b"---\n" + b"a: &a [" * 9000,
-        b"---\na: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n---\n",
+        b"---\n[&a [x,x], *a]\n---\n",
         b"text\n---\nname: forged\n---\n",
         b"---\n- a\n- list\n---\n",
         b"\0" * 5000,
