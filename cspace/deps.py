@@ -16,8 +16,9 @@ from cspace import git, paths
 from cspace.clock import utc_now
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report
+from cspace.memory.place import Place, Scope
 from cspace.owner import find_owner
-from cspace.project import Project, find_project, refuse_instance
+from cspace.project import Project, beyond_agents, find_project, refuse_instance
 
 if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
@@ -83,6 +84,31 @@ class Deps:
         from cspace.lifecycle.shared_context import open_context  # noqa: PLC0415  loads YAML
 
         return open_context(self.project.root, self.environ, self.report, sweeps=False)
+
+    def memory_place(self, scope: Scope, *, host: bool = False) -> Place:
+        """Find a memory to read; it need not exist.
+
+        Args:
+            host: the one that Claude Code keeps on this host for the current directory.
+
+        Raises:
+            UsageError: this is an instance, and the host's is asked for.
+        """
+        from cspace.memory.host_place import find_host_place  # noqa: PLC0415  few commands do
+        from cspace.memory.place import instance_place, project_place  # noqa: PLC0415
+
+        inside = bool(self.environ.get("CSPACE_INSTANCE"))
+        if host and inside:
+            raise UsageError(
+                "the host's memory can not be seen inside an instance",
+                hint="on the host: cspace memory list --host",
+            )
+        match scope:
+            case Scope.CLAUDE if host:
+                refuse_instance(self.directory, self.user)
+                return find_host_place(beyond_agents(self.directory), self.home, self.environ)
+            case Scope.CLAUDE:
+                return instance_place() if inside else project_place(self.project.root)
 
     @contextlib.contextmanager
     def context_to_change(self) -> Iterator[ContextStore]:

@@ -36,15 +36,18 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 def show_diagnoses(
-    found: tuple[Diagnosis, ...], *, as_json: bool, said: str = "doctor found"
+    found: tuple[Diagnosis, ...], *, as_json: bool, said: str = "doctor found", **parts: object
 ) -> None:
     """Print what was found.
+
+    Args:
+        parts: stand beside it in JSON.
 
     Raises:
         Diagnosed: it is something.
     """
     if as_json:
-        render.show_json(diagnoses=found)
+        render.show_json(**parts, diagnoses=found)
     elif found:
         render.show_lines(
             line

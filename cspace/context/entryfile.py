@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Mapping
 
+from cspace.clock import parse_time
 from cspace.context.records import LAYOUTS, UPDATES, Entry, Info, Kind, Update
 from cspace.docstore import frontmatter
 from cspace.docstore.frontmatter import FrontMatter, Value
@@ -109,15 +110,6 @@ def dated(slug: str) -> str:
     """Return the date that a name starts with, empty when there is none."""
     found = _DATED.match(slug)
     return found[0] if found else ""
-
-
-def parse_time(text: str) -> datetime.datetime | None:
-    """Read an ISO 8601 date or time; one without a zone is UTC."""
-    try:
-        time = datetime.datetime.fromisoformat(text.strip())
-        return (time if time.tzinfo else time.replace(tzinfo=datetime.UTC)).astimezone(datetime.UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def dump_update(update: Update) -> str:

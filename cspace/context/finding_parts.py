@@ -6,7 +6,8 @@ import datetime
 import itertools
 from dataclasses import dataclass
 
-from cspace.context.entryfile import UPDATE_HEADING, parse_time
+from cspace.clock import parse_time
+from cspace.context.entryfile import UPDATE_HEADING
 from cspace.context.records import LAYOUTS, UPDATES, Kind
 from cspace.docstore import frontmatter
 from cspace.docstore.sections import unframed

@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cspace.context.entryfile import dated, parse_entry, parse_time
+from cspace.clock import parse_time
+from cspace.context.entryfile import dated, parse_entry
 from cspace.context.records import ROOT, Category, Info, Kind, Status
 from cspace.docstore import frontmatter
 from cspace.docstore.frontmatter import FrontMatter

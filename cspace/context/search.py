@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from cspace.context import entryfile
@@ -11,22 +10,12 @@ from cspace.context.kinds import BY_PLURAL, SECTIONS
 from cspace.context.reading import reading
 from cspace.context.records import HUMAN, ROOT, Kind, Listing, Skipped
 from cspace.context.store import ContextStore
-from cspace.docstore.words import Term, fold, snippet_of, terms_of
-from cspace.errors import CspaceError, UsageError
+from cspace.docstore.ranking import Match, Ranking, parse_query
+from cspace.docstore.words import Term, snippet_of
+from cspace.errors import CspaceError
 
 DEFAULT_LIMIT = 10
-MAX_QUERY = 1000
 SNIPPET = 160
-
-# A title says what a text is about, so a word in it outweighs any number of mentions.
-TITLE_WEIGHT = 5.0
-# What holds all of the words comes before what holds some of them very often.
-ALL_WEIGHT = 10.0
-# BM25's constants: how soon more of the same word says no more, and how much length matters.
-SATURATION = 1.2
-BY_LENGTH = 0.75
-# In lengths of the average text; beyond it a text is no less about its words.
-MAX_LENGTH = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +44,13 @@ class _Place:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """A document that holds a term; its text is not kept, for there may be thousands."""
-
-    place: _Place
-    length: int
-    in_title: tuple[bool, ...]
-    in_body: tuple[int, ...]
-
-
 @dataclass(slots=True)
 class _Sweep:
     """What one search has read so far."""
 
     store: ContextStore
-    terms: tuple[Term, ...]
-    matches: list[_Match]
+    ranking: Ranking[_Place]
     skipped: list[Skipped]
-    documents: int = 0
-    characters: int = 0
 
     def run(self, sections: tuple[str, ...]) -> None:
         for name in (name for name in HUMAN if name in sections):
@@ -83,63 +59,28 @@ class _Sweep:
             except CspaceError as error:
                 self.skipped.append(Skipped(str(ROOT / f"{name}.md"), str(error)))
                 continue
-            self._count(len(body))
-            self._match(_Place(name, name, str(ROOT / f"{name}.md"), name), body)
+            self.ranking.count(len(body))
+            self.ranking.look(_Place(name, name, str(ROOT / f"{name}.md"), name), name, body)
         for kind in (kind for kind in Kind if kind.plural in sections):
             self._read_records(kind)
+        # Of what is equally good the newest comes first.
+        self.ranking.matches.sort(key=lambda match: match.place.slug, reverse=True)
 
     def _read_records(self, kind: Kind) -> None:
         with reading(self.store, kind) as records:
             for stem, document in records.documents():
-                self._count(len(document))
+                self.ranking.count(len(document))
                 if self._may_match(stem, document):
                     path = str(self.store.folder(kind).path_of(stem))
                     title, body = entryfile.parse_text(kind, stem, document)
-                    self._match(_Place(kind.plural, stem, path, title), body)
+                    self.ranking.look(_Place(kind.plural, stem, path, title), title, body)
             self.skipped += records.skipped
 
     def _may_match(self, stem: str, document: bytes) -> bool:
         # With an escape a title may hold what does not stand there.
         if b"\\" in document:
             return True
-        folded = fold(f"{stem}\n{document.decode('utf-8', 'replace')}")
-        return any(term.needle in folded for term in self.terms)
-
-    def _count(self, length: int) -> None:
-        self.documents += 1
-        self.characters += length
-
-    def _match(self, place: _Place, body: str) -> None:
-        title, text = fold(place.title), fold(body)
-        in_title = tuple(bool(term.count(title)) for term in self.terms)
-        in_body = tuple(term.count(text) for term in self.terms)
-        if any(in_title) or any(in_body):
-            self.matches.append(_Match(place, len(body), in_title, in_body))
-
-    def ranked(self) -> list[tuple[float, _Match]]:
-        """Return what matches with its score, the best first."""
-        rarity = [self._rarity(at) for at in range(len(self.terms))]
-        average = self.characters / max(1, self.documents)
-        newest = sorted(self.matches, key=lambda match: match.place.slug, reverse=True)
-        scored = [(self._score(match, rarity, average), match) for match in newest]
-        return sorted(scored, key=lambda one: -one[0])
-
-    def _rarity(self, at: int) -> float:
-        holders = sum(1 for match in self.matches if match.in_title[at] or match.in_body[at])
-        rarity = math.log(1 + (self.documents - holders + 0.5) / (holders + 0.5))
-        return self.terms[at].weight * rarity
-
-    def _score(self, match: _Match, rarity: list[float], average: float) -> float:
-        length = min(match.length / average, MAX_LENGTH) if average else 1.0
-        slow = SATURATION * (1 - BY_LENGTH + BY_LENGTH * length)
-        score, found, asked = 0.0, 0.0, 0.0
-        for term, rare, titled, times in zip(
-            self.terms, rarity, match.in_title, match.in_body, strict=True
-        ):
-            score += rare * (TITLE_WEIGHT * titled + times * (SATURATION + 1) / (times + slow))
-            asked += 0 if term.bonus else rare
-            found += rare if not term.bonus and (titled or times) else 0
-        return score * (ALL_WEIGHT if found == asked else found / asked)
+        return self.ranking.may_match(f"{stem}\n{document.decode('utf-8', 'replace')}")
 
 
 def search_context(
@@ -155,23 +96,19 @@ def search_context(
         UsageError: the query has no word, or is too long.
         NotFound: the store's root is missing.
     """
-    if len(query) > MAX_QUERY:
-        raise UsageError(
-            f"query has {len(query)} characters, more than {MAX_QUERY}", hint="name a word or two"
-        )
-    terms = terms_of(query)
-    if not terms:
-        raise UsageError(f"query {query!r} has no word to look for", hint="name a word or two")
+    terms = parse_query(query)
     store.check_root()
-    sweep = _Sweep(store, terms, [], [])
+    sweep = _Sweep(store, Ranking(terms), [])
     sweep.run(sections or SECTIONS)
-    ranked = sweep.ranked()
+    ranked = sweep.ranking.ranked()
     shown = (_hit(store, match, score, terms) for score, match in ranked[:limit])
     hits = tuple(hit for hit in shown if hit is not None)
     return Listing(hits, max(0, len(ranked) - limit), tuple(sweep.skipped))
 
 
-def _hit(store: ContextStore, match: _Match, score: float, terms: tuple[Term, ...]) -> Hit | None:
+def _hit(
+    store: ContextStore, match: Match[_Place], score: float, terms: tuple[Term, ...]
+) -> Hit | None:
     # Snippets are cut for what is shown only: they cost more than the score.
     place = match.place
     body = _body(store, place)

@@ -132,11 +132,12 @@ def is_document(name: str) -> bool:
     return name.endswith(SUFFIX) and name[0] != "."
 
 
-def read_document(path: PurePosixPath, directory: int) -> Document:
+def read_document(path: PurePosixPath, directory: int, *, start: int | None = None) -> Document:
     """Read the document that directory holds under path's last component.
 
     Args:
         path: names it in messages.
+        start: only this many of its first bytes, however many it has; None for all.
     """
     if _UNFIT.search(path.name):
         raise UnreadableDocument(f"{show_path(path)}: its name can not be shown")
@@ -152,7 +153,10 @@ def read_document(path: PurePosixPath, directory: int) -> Document:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
             raise UnreadableDocument(f"{path}: not a regular file")
-        content = _read_whole(descriptor, before.st_size)
+        if start is None:
+            content = _read_whole(descriptor, before.st_size)
+        else:
+            content = os.read(descriptor, start)
         if content is None:
             raise UnreadableDocument(f"{path}: larger than {beneath.MAX_BYTES} bytes")
         return Document(content, before, stamp_of(os.fstat(descriptor)) == stamp_of(before))

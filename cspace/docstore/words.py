@@ -6,6 +6,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 PHRASE_WEIGHT = 3.0
@@ -108,17 +109,33 @@ def snippet_of(body: str, terms: tuple[Term, ...], size: int) -> str:
     A phrase may go on in the next line: then both are it. Where no line has a term it is the first
     line that is no heading.
     """
-    lines = [joined for line in body.splitlines() if (joined := " ".join(line.split()))]
-    pairs = [f"{first} {second}" for first, second in itertools.pairwise(lines)]
+    return find_line(body, terms, size)[1]
+
+
+def find_line(body: str, terms: tuple[Term, ...], size: int) -> tuple[int, str]:
+    """Return the number of the line that `snippet_of` cuts, from 1, and what it cuts of it."""
+    lines = list(_lines_of(body))
+    pairs = [(at, f"{first} {second}") for (at, first), (_, second) in itertools.pairwise(lines)]
     phrases = any(term.weight >= PHRASE_WEIGHT for term in terms)
-    best, most = "", 0.0
-    for line in (*lines, *(pairs if phrases else ())):
+    best, most = (1, ""), 0.0
+    for number, line in (*lines, *(pairs if phrases else ())):
         folded = fold(line)
         value = sum(term.weight for term in terms if term.count(folded))
         if value > most:
-            best, most = line, value
-    best = best or next((line for line in lines if not line.startswith("#")), "")
-    return _cut(best, terms, size)
+            best, most = (number, line), value
+    if not best[1]:
+        best = next((line for line in lines if not line[1].startswith("#")), best)
+    return best[0], _cut(best[1], terms, size)
+
+
+def _lines_of(body: str) -> Iterator[tuple[int, str]]:
+    """Give what a text's lines hold, with the number that an editor gives them."""
+    number = 1
+    for line in body.splitlines(keepends=True):
+        if joined := " ".join(line.split()):
+            yield number, joined
+        # Other characters end a line only for some readers.
+        number += line.endswith("\n")
 
 
 def _cut(line: str, terms: tuple[Term, ...], size: int) -> str:

@@ -6,15 +6,18 @@ import os
 import shlex
 from pathlib import Path
 
+from cspace.clock import utc_now
 from cspace.context.recording import Fate, Loss, find_losses
 from cspace.context.store import ContextStore
 from cspace.doctor.context_checks import examine_context
 from cspace.doctor.legacy import check_legacy
+from cspace.doctor.memory_checks import check_redirection, examine_memory
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
 from cspace.errors import CspaceError, expected
 from cspace.git_import import find_place
 from cspace.instance.observe import read_record, state_names
+from cspace.memory.place import project_place
 from cspace.paths import SHARED, instance_paths
 from cspace.quarantine.scan import Kind, iter_foreign
 from cspace.quarantine.shelf import list_quarantined
@@ -115,6 +118,12 @@ def _look(path: Path) -> str:
     return f"look at it and move it away: ls -ld {shlex.quote(str(path))}"
 
 
+def check_memory(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Look at every file of Claude's memory."""
+    root = patient.project.root
+    return (*check_redirection(root), *examine_memory(project_place(root), utc_now))
+
+
 CHECKS: tuple[Check, ...] = (
     check_engine,
     check_settings,
@@ -125,6 +134,7 @@ CHECKS: tuple[Check, ...] = (
     check_context,
     check_history,
     check_legacy,
+    check_memory,
 )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from cspace.clock import parse_time
 from cspace.context import history, present, restore, snapshots
-from cspace.context.entryfile import parse_time
 from cspace.context.history import Change
 from cspace.context.restore import Restoration, Sources
 from cspace.context.store import ContextStore

@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cspace.clock import parse_time
 from cspace.context import entryfile
 from cspace.context.records import (
     Category,
@@ -99,7 +100,7 @@ def test_a_note_that_forges_an_update_stays_a_note(store: ContextStore) -> None:
 def test_appends_keep_every_byte_but_the_status_line(
     notes: list[str], statuses: list[Status]
 ) -> None:
-    clock = Clock(entryfile.parse_time("2026-04-14") or pytest.fail("no time"))
+    clock = Clock(parse_time("2026-04-14") or pytest.fail("no time"))
     first = Update(clock(), "ann", "open", "filed")
     texts = {"Summary": "s", "Details": "```", "Updates": entryfile.dump_update(first)}
     pairs = (("title", "t"), ("status", "open"), ("zzz", "kept"))

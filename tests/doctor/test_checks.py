@@ -116,7 +116,7 @@ def test_an_examination_changes_nothing(patient: Patient, home: Path) -> None:
     make_instance(patient, "{")
     (root / ".cspace/memory/link").symlink_to("/etc")
     before = (tree(root), tree(home), sorted(root.rglob("*")), sorted(home.rglob("*")))
-    assert names(patient) == ["instances", "shared"]
+    assert names(patient) == ["instances", "shared", "memory"]
     assert (tree(root), tree(home), sorted(root.rglob("*")), sorted(home.rglob("*"))) == before
 
 
@@ -131,7 +131,7 @@ def test_a_shared_directory_that_is_a_link_is_named(patient: Patient, tmp_path: 
     memory = patient.project.root / ".cspace/memory"
     memory.rename(tmp_path / "aside")
     memory.symlink_to(tmp_path / "aside")
-    assert names(patient) == ["shared"]
+    assert names(patient) == ["shared", "memory"]
 
 
 def test_an_engine_that_does_not_answer_is_exit_8_and_the_rest_is_examined(
@@ -140,9 +140,9 @@ def test_an_engine_that_does_not_answer_is_exit_8_and_the_rest_is_examined(
     (patient.project.root / ".cspace/memory/link").symlink_to("/etc")
     words = ("-m", "cspace.cli.app", "doctor", "--json")
     done = proc.run(sys.executable, *words, cwd=patient.project.root, ok=(8,))
-    engine, shared = json.loads(done.stdout)["diagnoses"]
+    engine, shared, memory = json.loads(done.stdout)["diagnoses"]
     assert set(engine) == {"check", "problem", "repair"}
     assert "Docker does not answer" in engine["problem"]
     assert "systemctl start docker" in engine["repair"]
-    assert shared["check"] == "shared"
-    assert b"error: doctor found 2 things" in done.stderr
+    assert (shared["check"], memory["check"]) == ("shared", "memory")
+    assert b"error: doctor found 3 things" in done.stderr

@@ -57,6 +57,11 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("memory", "export", "../memory.tar"),
     ("memory", "import", "../memory.tar"),
     ("sessions", "migrate", "--list"),
+    ("memory", "list"),
+    ("memory", "show", "MEMORY"),
+    ("memory", "search", "planted"),
+    ("memory", "recall", "planted"),
+    ("memory", "doctor"),
     ("trust",),
     ("doctor",),
     ("quarantine", "list"),
@@ -109,7 +114,10 @@ plant credential.helper "!touch $canaries/credential; false"
 plant alias.planted "!touch $canaries/alias"
 plant include.path ../planted/config
 plant core.alternateRefsCommand "touch $canaries/alternate-refs; true"
-for shared in .cspace/context/findings /home/dev/.claude/projects/-workspace/memory; do
+memory=/home/dev/.claude/projects/-workspace/memory
+printf '%s\\n' --- 'name: planted' 'description: d' 'type: user' --- >$memory/planted.md
+printf '%s\\n' '- [Planted](planted.md)' >>$memory/MEMORY.md
+for shared in .cspace/context/findings $memory; do
     git init --quiet $shared
     mkdir -p $shared/.git/hooks
     cp .git/hooks/reference-transaction $shared/.git/hooks/

@@ -1,0 +1,170 @@
+"""`cspace memory list|show|search|recall|doctor` as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cspace import proc
+from cspace.cli.memory_read import complete_memory
+from cspace.memory.place import project_place
+from tests.cli.test_app import cspace
+from tests.memory.conftest import INDEX, RELEASE, ROLE, put
+
+READS = (
+    ("list",),
+    ("show", "MEMORY"),
+    ("search", "pilot"),
+    ("recall", "pilot", "--bodies"),
+    ("doctor",),
+)
+
+
+@pytest.fixture
+def filled(repo: Path) -> Path:
+    """Return a project with an index and two memories."""
+    place = project_place(repo)
+    for name, text in (("MEMORY.md", INDEX), ("role.md", ROLE)):
+        put(place, name, text)
+    put(place, "deep/release process.md", RELEASE)
+    return repo
+
+
+def document(*words: str, cwd: Path, code: int = 0) -> Any:
+    answer = cspace("memory", *words, "--json", cwd=cwd)
+    assert answer.returncode == code, answer.stderr
+    found = json.loads(answer.stdout)
+    assert found["schema_version"] == 1
+    return found
+
+
+def tree(root: Path) -> list[tuple[str, int]]:
+    return [(str(path), path.lstat().st_mtime_ns) for path in sorted(root.rglob("*"))]
+
+
+def test_a_list_shows_type_age_file_and_description(filled: Path) -> None:
+    answer = cspace("memory", "list", cwd=filled)
+    head, release, role = answer.stdout.splitlines()
+    assert head.split() == ["TYPE", "AGE", "FILE", "DESCRIPTION"]
+    assert release.startswith("project  0 days old")
+    assert role.endswith("role.md                  Who the user is: a pilot")
+    assert f"{filled}/.cspace/memory: the project's" in answer.stderr
+
+
+def test_a_list_as_json_holds_what_the_front_matter_holds(filled: Path) -> None:
+    found = document("list", "--scope", "claude", cwd=filled)
+    assert found["place"]["directory"] == f"{filled}/.cspace/memory"
+    assert found["memories"][1]["header"]["metadata"]["originSessionId"] == "ae7e3662"
+    assert found["index"]["lines"] == 2
+
+
+def test_a_linked_worktree_shows_the_main_worktrees_memory(filled: Path, tmp_path: Path) -> None:
+    proc.run("git", "-C", filled, "worktree", "add", "--quiet", tmp_path / "linked")
+    assert len(document("list", cwd=tmp_path / "linked")["memories"]) == 2
+
+
+def test_a_file_goes_to_a_pipe_as_it_is(filled: Path) -> None:
+    content = ROLE.encode() + b"\x1b[2J\xff\r\n"
+    put(project_place(filled), "role.md", content)
+    words = ("-m", "cspace.cli.app", "memory", "show", "role")
+    assert proc.run(sys.executable, *words, cwd=filled).stdout == content
+    shown = document("show", "role", cwd=filled)
+    assert (shown["path"], shown["memory"]["type"]) == ("role.md", "user")
+    assert shown["text"].endswith("\x1b[2J\\xff\r\n")
+
+
+def test_a_search_names_file_and_line_and_finding_nothing_is_exit_3(filled: Path) -> None:
+    answer = cspace("memory", "search", "night", cwd=filled)
+    assert answer.stdout == "role.md:11  role\n    The user flies at night.\n"
+    nothing = cspace("memory", "search", "pelican", cwd=filled)
+    assert nothing.returncode == 3
+    assert "hint: cspace memory list" in nothing.stderr
+    assert document("search", "pelican", cwd=filled, code=3)["hits"] == []
+
+
+def test_a_recall_shows_summaries_first_and_bodies_on_request(filled: Path) -> None:
+    words = ("memory", "recall", "pilot", "releases")
+    summary = cspace(*words, cwd=filled).stdout
+    assert "role  (user; this memory is " in summary
+    assert f"    {filled}/.cspace/memory/role.md\n" in summary
+    assert "flies" not in summary
+    whole = cspace(*words, "--bodies", cwd=filled).stdout
+    assert whole.startswith(summary)
+    assert whole.count("flies at night") == 1
+    found = document("recall", "pilot", "--bodies", cwd=filled)
+    assert found["bodies"] == [ROLE]
+    assert found["memories"][0]["age"].endswith(" days old")
+    assert "bodies" not in document("recall", "pilot", cwd=filled)
+    assert cspace("memory", "recall", "pelican", cwd=filled).returncode == 3
+
+
+def test_doctor_ends_with_8_where_something_is_found(filled: Path) -> None:
+    assert document("doctor", cwd=filled)["diagnoses"] == []
+    (filled / ".cspace/memory/role.md").unlink()
+    (found,) = document("doctor", cwd=filled, code=8)["diagnoses"]
+    assert found["problem"] == "'MEMORY.md' links to 'role.md', which does not exist"
+    assert cspace("memory", "doctor", cwd=filled).stderr.endswith("doctor found 1 thing\n")
+
+
+def test_the_hosts_own_memory_is_read_and_its_place_explained(filled: Path, home: Path) -> None:
+    settings = home / ".claude/settings.json"
+    settings.parent.mkdir()
+    text = {"autoMemoryDirectory": "~/mine", "autoMemoryEnabled": False}
+    settings.write_text(json.dumps(text), encoding="utf-8")
+    (home / "mine").mkdir()
+    (home / "mine/own.md").write_text(ROLE, encoding="utf-8")
+    answer = cspace("memory", "list", "--host", cwd=filled)
+    assert "own.md" in answer.stdout
+    assert f"autoMemoryDirectory in {settings} names it" in answer.stderr
+    assert "does not use it at present: autoMemoryEnabled is false" in answer.stderr
+    place = document("doctor", "--host", cwd=filled, code=8)["place"]
+    assert place["off"] == f"autoMemoryEnabled is false in {settings}"
+    assert "the vendor has switched memory off from afar" in place["notes"][-1]
+
+
+@pytest.mark.parametrize("more", [(), ("--host",), ("--json",)])
+def test_a_read_of_a_fresh_repository_creates_nothing(
+    repo: Path, home: Path, more: tuple[str, ...]
+) -> None:
+    before = (tree(repo), tree(home))
+    codes = [cspace("memory", *words, *more, cwd=repo).returncode for words in READS]
+    assert codes == [0, 3, 3, 3, 0]
+    assert (tree(repo), tree(home)) == before
+
+
+def test_a_read_changes_nothing_where_there_is_something(filled: Path, home: Path) -> None:
+    before = (tree(filled), tree(home))
+    for words in READS:
+        assert cspace("memory", *words, cwd=filled).returncode == 0
+    assert (tree(filled), tree(home)) == before
+
+
+def test_names_and_texts_hazard_they_move_no_cursor(filled: Path) -> None:
+    place = project_place(filled)
+    put(place, "bidi\u202etxt.md", ROLE.replace("a pilot", "a \\e[31m\u202epilot"))
+    put(place, os.fsdecode(b"\xff\x1b[2J.md"), ROLE)
+    for words in READS:
+        answer = cspace("memory", *words, cwd=filled)
+        said = answer.stdout + answer.stderr
+        if "--bodies" not in words:
+            assert all(char.isprintable() or char == "\n" for char in said), words
+
+
+def test_inside_an_instance_the_hosts_memory_is_refused(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CSPACE_INSTANCE", "mercury")
+    answer = cspace("memory", "list", "--host", cwd=filled)
+    assert answer.returncode == 2
+    assert "hint: on the host: cspace memory list --host" in answer.stderr
+
+
+def test_names_are_completed(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(filled)
+    assert complete_memory("r") == ["role.md"]
+    assert complete_memory("") == ["MEMORY.md", "role.md", "deep/release process.md"]
