@@ -49,8 +49,10 @@ def volume(files: int, size: int) -> Iterator[str]:
     run("docker", "volume", "create", name)
     try:
         script = (
-            f'for n in $(seq -f %05.0f 0 {files - 1}); do d=/volume/${{n%??}}; mkdir -p "$d";'
-            f' head -c {size} /dev/urandom >"$d/note-$n.md"; done'
+            f"cd /volume; head -c {files * size} /dev/urandom"
+            f" | split -b {size} -a 5 -d --additional-suffix=.md - note-;"
+            f" for d in $(seq -f %03.0f 0 {(files - 1) // 100}); do"
+            " mkdir $d; mv note-$d??.md $d; done"
         )
         run("docker", "run", "--rm", f"--volume={name}:/volume", IMAGE, "sh", "-euc", script)
         yield name

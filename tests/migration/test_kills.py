@@ -139,7 +139,7 @@ def test_killed_at_any_moment_nothing_is_half_written_and_the_next_run_ends_in_t
     chance = random.Random(name)  # noqa: S311  a test that can be repeated
     known = undisturbed(root, policy)
     killed = 0
-    for _ in range(counts(8, KILLS)):
+    while killed < counts(8, KILLS):
         write(root, HERE)
         killed += kill(root, policy, known, chance)
         check_whole(root, policy, known)
@@ -147,7 +147,6 @@ def test_killed_at_any_moment_nothing_is_half_written_and_the_next_run_ends_in_t
         assert hashes(root) == known.after
         assert sorted(os.listdir(root / ".cspace")) == [".memory.md.lock", "memory"]
         shutil.rmtree(root)
-    assert killed >= counts(4, 80)
 
 
 def test_a_run_that_is_killed_again_and_again_still_gets_there(tmp_path: Path) -> None:
