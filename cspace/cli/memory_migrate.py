@@ -55,6 +55,7 @@ def migrate(  # noqa: PLR0913  one parameter an option
         plans.show_brought(migrated.brought)
         _show_removal(migrated)
     plans.note_left(migrated.brought)
+    plans.refuse_changed(migrated.brought)
 
 
 def _show_removal(migrated: Migrated) -> None:

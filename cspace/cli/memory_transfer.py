@@ -80,6 +80,7 @@ def import_memory(  # noqa: PLR0913  one parameter an option
     else:
         plans.show_brought(brought)
     plans.note_left(brought)
+    plans.refuse_changed(brought)
 
 
 def _out(file: str) -> Path | IO[bytes]:

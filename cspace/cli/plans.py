@@ -158,11 +158,7 @@ def _conclusion(brought: Brought) -> str:
 
 
 def note_left(brought: Brought) -> None:
-    """Say on stderr what only the source holds.
-
-    Raises:
-        Conflict: something changed while it was copied.
-    """
+    """Say on stderr what only the source holds, and what changed meanwhile."""
     refused = {one.path for one in brought.refused}
     left = [one for one in brought.left if one.path not in refused]
     if left:
@@ -174,8 +170,17 @@ def note_left(brought: Brought) -> None:
         )
     for one in brought.refused:
         render.note(f"{one.path}: {one.reason}")
-    if brought.refused:
+
+
+def refuse_changed(*brought: Brought) -> None:
+    """End with an error where something was not taken because it changed.
+
+    Raises:
+        Conflict: it was, and can be taken by another call.
+    """
+    refused = sum(len(one.refused) for one in brought)
+    if refused:
         raise Conflict(
-            f"{render.count(len(brought.refused), 'file')} changed meanwhile, and stayed as it was",
+            f"{render.count(refused, 'file')} changed meanwhile, and stayed as it was",
             hint="the same command again",
         )

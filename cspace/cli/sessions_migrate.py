@@ -70,6 +70,7 @@ def _show(choice: Choice, outcomes: tuple[Outcome[Brought], ...], *, as_json: bo
     Raises:
         CspaceError: the failure of the only one.
         PartialFailure: some failed.
+        Conflict: something changed meanwhile.
     """
     instances = {one.volume: one.instance for one in choice.chosen}
     if as_json:
@@ -88,6 +89,7 @@ def _show(choice: Choice, outcomes: tuple[Outcome[Brought], ...], *, as_json: bo
             f" cspace sessions migrate {named}"
         )
     _raise_failures(outcomes)
+    plans.refuse_changed(*(each.result for each in outcomes if each.result is not None))
 
 
 def _document(instance: str, outcome: Outcome[Brought]) -> dict[str, Any]:

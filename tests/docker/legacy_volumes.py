@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-EMPTY = "cspace-test:empty"
-
 
 def docker(*words: str, stdin: bytes | None = None) -> str:
     done = subprocess.run(
@@ -41,6 +39,7 @@ def pack(files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> 
 class Volumes:
     """The volumes and containers of one test."""
 
+    image: str
     made: list[str] = field(default_factory=list)
     containers: list[str] = field(default_factory=list)
 
@@ -58,7 +57,7 @@ class Volumes:
     def use(self, name: str) -> str:
         """Let a container use a volume."""
         mount = f"type=volume,source={name},target=/volume,volume-nocopy"
-        container = docker("create", "--mount", mount, EMPTY, "never-started")
+        container = docker("create", "--mount", mount, self.image, "never-started")
         self.containers.append(container)
         return container
 
@@ -71,8 +70,8 @@ class Volumes:
 @contextmanager
 def legacy_volumes() -> Iterator[Volumes]:
     """Give what makes volumes; all of them are gone afterwards."""
-    docker("import", "-", EMPTY, stdin=pack({}))
-    volumes = Volumes()
+    volumes = Volumes(unique("cspace-test-empty:"))
+    docker("import", "-", volumes.image, stdin=pack({}))
     try:
         yield volumes
     finally:
@@ -80,6 +79,7 @@ def legacy_volumes() -> Iterator[Volumes]:
             docker("rm", "--force", container)
         for name in volumes.made:
             docker("volume", "rm", "--force", name)
+        docker("image", "rm", volumes.image)
 
 
 def unique(prefix: str) -> str:
