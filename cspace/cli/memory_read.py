@@ -58,9 +58,9 @@ def list_all(
     host: Host = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what Claude Code remembers of this project, the last changed first.
+    """List what Claude Code remembers of this project.
 
-    Reads only the beginning of each file.
+    The last changed comes first. Reads only the beginning of each file.
 
     Examples: cspace memory list · cspace memory list --host --json
     """
@@ -125,9 +125,9 @@ def search(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find files of the memory by words, the best first, each with its best line.
+    """Find files of the memory by words, the best first.
 
-    Case and accents do not matter. Where nothing is found the exit code is 3.
+    Each with its best line. Case and accents do not matter. Where nothing is found the exit code is 3.
 
     Example: cspace memory search float rounding
     """

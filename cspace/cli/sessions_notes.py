@@ -158,9 +158,9 @@ def update(  # noqa: PLR0913  one parameter an option
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replace one section of a session's notes; all else in the file stays.
+    """Replace one section of a session's notes.
 
-    The file is made where there is none. What exceeds the budget is written, and said.
+    All else in the file stays. It is made where there is none. What exceeds the budget is written, and said.
 
     Example: cspace sessions update --section "Current State" --body "Parser done, tests red."
     """
