@@ -127,7 +127,8 @@ def search(
 ) -> None:
     """Find files of the memory by words, the best first.
 
-    Each with its best line. Case and accents do not matter. Where nothing is found the exit code is 3.
+    Each with its best line. Case and accents do not matter.
+    Where nothing is found the exit code is 3.
 
     Example: cspace memory search float rounding
     """

@@ -160,7 +160,8 @@ def update(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Replace one section of a session's notes.
 
-    All else in the file stays. It is made where there is none. What exceeds the budget is written, and said.
+    All else in the file stays. It is made where there is none.
+    What exceeds the budget is written, and said.
 
     Example: cspace sessions update --section "Current State" --body "Parser done, tests red."
     """
