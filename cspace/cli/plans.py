@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,7 +48,7 @@ VolumeName = Annotated[
     typer.Option(
         "--volume",
         metavar="NAME",
-        help="Which one [as this project is named].",
+        help="The volume's name [as this project is named].",
         autocompletion=complete_volume,
     ),
 ]
@@ -136,12 +136,13 @@ def _row(one: Planned, *, dry_run: bool) -> tuple[str, str, str, str]:
 
 
 def _said(one: Planned, *, dry_run: bool) -> str:
-    if one.reason:
-        return one.reason
     if one.lands is None:
-        return "is here" if one.fate == "same" else "stays where it is"
+        return one.reason or ("is here" if one.fate == "same" else "stays where it is")
     verb = "will be copied" if dry_run else "copied"
-    return verb if one.lands == one.path else f"{verb} to {one.lands}"
+    place = verb if one.lands == one.path else f"{verb} to {one.lands}"
+    if one.result != one.digest:  # merged with ours
+        return one.reason
+    return f"{place}: {one.reason}" if one.reason else place
 
 
 def _conclusion(brought: Brought) -> str:
@@ -162,14 +163,23 @@ def note_left(brought: Brought) -> None:
     refused = {one.path for one in brought.refused}
     left = [one for one in brought.left if one.path not in refused]
     if left:
-        conflicts = sum(one.fate == "conflict" for one in left)
-        choice = "; to take conflicts too: --theirs or --keep-both" if conflicts else ""
         render.note(
-            f"note: {render.count(len(left), 'file')} of {brought.source} not taken,"
-            f" {render.count(conflicts, 'conflict')} among them{choice}"
+            f"note: {render.count(len(left), 'file')} of {brought.source} not taken{_choice(left)}"
         )
     for one in brought.refused:
         render.note(f"{one.path}: {one.reason}")
+
+
+def _choice(left: Sequence[Planned]) -> str:
+    """Write how conflicts among what was left can be taken too; nothing where there are none."""
+    from cspace.migration.index import INDEX  # noqa: PLC0415  not for `--help`
+
+    conflicts = [one.path for one in left if one.fate == "conflict"]
+    if not conflicts:
+        return ""
+    flags = "--theirs or --keep-both" + (", or --merge-index" if INDEX in conflicts else "")
+    number = render.count(len(conflicts), "conflict")
+    return f", {number} among them; to take conflicts too: {flags}"
 
 
 def refuse_changed(*brought: Brought) -> None:

@@ -19,19 +19,26 @@ class Screen:
     err: str
 
 
-def on_terminal(*words: str, cwd: Path, said: bytes = b"", **variables: str) -> Screen:
-    """Run cspace with a terminal for stdin and stdout, which what is said waits in."""
+def on_terminal(
+    *words: str, cwd: Path, said: bytes = b"", whole: bool = False, **variables: str
+) -> Screen:
+    """Run cspace with a terminal for stdin and stdout, which what is said waits in.
+
+    Args:
+        whole: stderr goes there too, and into `out`.
+    """
     ours, theirs = pty.openpty()
     os.write(ours, said)
     process = subprocess.Popen(
         (sys.executable, "-m", "cspace.cli.app", *words),
-        cwd=cwd, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=os.environ | variables,
+        cwd=cwd, stdin=theirs, stdout=theirs, env=os.environ | variables,
+        stderr=theirs if whole else subprocess.PIPE,
     )  # fmt: skip
     os.close(theirs)
     shown = _read_all(ours)
     _, err = process.communicate()
     os.close(ours)
-    return Screen(process.returncode, shown.replace("\r\n", "\n"), err.decode())
+    return Screen(process.returncode, shown.replace("\r\n", "\n"), (err or b"").decode())
 
 
 def _read_all(terminal: int) -> str:

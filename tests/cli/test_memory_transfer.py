@@ -123,7 +123,31 @@ def test_a_conflict_stays_ours_and_is_said(other: Path, tar: Path) -> None:
     assert answer.returncode == 0
     assert ours.read_text(encoding="utf-8") == "- ours\n"
     assert "1 file of export" in answer.stderr
-    assert "--theirs or --keep-both" in answer.stderr
+    assert "1 conflict among them" in answer.stderr
+    assert "--theirs or --keep-both, or --merge-index" in answer.stderr
+
+
+def test_what_lands_under_another_name_or_moves_ours_aside_is_said(other: Path, tar: Path) -> None:
+    memory = other / ".cspace/memory"
+    memory.mkdir(parents=True)
+    (memory / "MEMORY.md").touch()
+    for flag, said in (
+        ("--keep-both", "copied to empty.imported.md: both are kept"),
+        ("--theirs", "copied: ours stays as empty.md.replaced-"),
+    ):
+        (memory / "empty.md").write_text("not empty", encoding="utf-8")
+        shown = cspace("memory", "import", str(tar), flag, cwd=other)
+        assert said in shown.stdout
+        assert "conflict" not in shown.stderr
+    (memory / "MEMORY.md").write_text("\n", encoding="utf-8")
+    planned = cspace("memory", "import", str(tar), "--dry-run", cwd=other).stdout
+    assert "will be copied: ours says nothing yet" in planned
+
+
+def test_without_conflicts_no_flag_is_offered(other: Path, tar: Path) -> None:
+    (other / ".cspace/memory/empty.md").mkdir(parents=True)
+    answer = cspace("memory", "import", str(tar), cwd=other)
+    assert answer.stderr.endswith("not taken\n")
 
 
 @pytest.mark.parametrize("flag", ["--theirs", "--keep-both", "--merge-index"])

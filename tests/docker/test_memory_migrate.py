@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ import pytest
 from cspace.engine.docker import DockerEngine
 from cspace.lifecycle.memory_migration import find_forgotten
 from cspace.project import project_id
+from tests.cli.terminal import on_terminal
 from tests.cli.test_app import cspace
 from tests.docker.legacy_volumes import Volumes, docker, legacy_volumes, unique
 
@@ -27,6 +30,10 @@ pytestmark = [
 
 TOPIC = b"---\nname: role\ntype: user\n---\nwrites Python\n"
 MEMORY = {"MEMORY.md": b"- [Role](role.md)\n", "role.md": TOPIC, "topics/deep/b c.md": b"x" * 3000}
+BASE = "debian:bookworm-slim"
+# Holes, of which the engine sends every byte: more than a second's worth.
+LARGE = "500M"
+COPY = re.compile(r" copy \[[#.]{24}\] +(\d+)%$")
 SECRET = b"sk-never-shown"
 HOME = {
     ".claude/projects/-workspace/one.jsonl": b'{"type":"user"}\n',
@@ -155,6 +162,39 @@ def test_what_is_unsafe_is_named_and_does_not_land(shop: Path, volumes: Volumes)
     assert "docker volume rm" not in answer.stdout
 
 
+def test_a_large_volume_shows_a_bar_on_a_terminal(shop: Path, volumes: Volumes) -> None:
+    volume = volumes.make(f"cspace-{shop.name}-memory", {"a.md": b"small"})
+    run = ("run", "--rm", "--volume", f"{volume}:/volume", BASE)
+    docker(*run, "truncate", "--size", LARGE, "/volume/large.bin")
+    seen = on_terminal("memory", "migrate", "--volume", volume, cwd=shop, whole=True)
+    assert seen.code == 0, seen.out
+    frames = [frame.strip() for frame in seen.out.split("\r") if frame.startswith("volume ")]
+    assert [frame for frame in frames if re.search(r" read \d+\.0 MiB$", frame)]
+    parts = [int(each[1]) for each in (COPY.search(frame) for frame in frames) if each]
+    assert parts == sorted(parts)
+    assert len(set(parts)) > 1
+    assert seen.out.rpartition("\r")[2].startswith("FATE ")
+    assert f"docker volume rm {volume}\n" in seen.out
+
+
+def test_a_file_that_changes_while_it_is_copied_is_exit_4_and_the_next_call_takes_it(
+    shop: Path, legacy: str, volumes: Volumes
+) -> None:
+    # The same size always: the engine takes a file that shrinks under it for an error.
+    script = "i=0; while :; do i=$((i+1)); printf %020d $i 1<>/volume/z.md; sleep 0.01; done"
+    run = ("run", "--detach", "--init", "--volume", f"{legacy}:/volume", BASE)
+    writer = docker(*run, "sh", "-c", script)
+    volumes.containers.append(writer)
+    docker("exec", writer, "sh", "-c", "until [ -s /volume/z.md ]; do sleep 0.01; done")
+    answer = ran("memory", "migrate", cwd=shop, code=4)
+    assert "error: 1 file changed meanwhile" in answer.stderr
+    assert "z.md: " in answer.stderr
+    assert "docker volume rm" not in answer.stdout
+    assert files(shop / ".cspace/memory") == MEMORY
+    volumes.free(writer)
+    assert shown("memory", "migrate", cwd=shop)["written"] == ["z.md"]
+
+
 def test_a_volume_in_use_is_not_named_for_removal(
     shop: Path, legacy: str, volumes: Volumes
 ) -> None:
@@ -262,6 +302,26 @@ def test_transcripts_of_three_volumes_come_home_and_nothing_else(
     again = shown("sessions", "migrate", cwd=shop)["volumes"]
     assert [(one["written"], one["dispensable"]) for one in again] == [([], False)] * 3
     assert not (shop / ".cspace").exists()
+
+
+def test_a_transcript_that_differs_stays_ours_and_a_link_stays_in_the_volume(
+    shop: Path, home: Path, volumes: Volumes
+) -> None:
+    links = {".claude/projects/-workspace/two.jsonl": "/etc/passwd"}
+    volumes.make(f"cspace-{shop.name}-mercury-claude-home", HOME, links)
+    place = sessions_of(home, shop) / "mercury/-workspace"
+    place.mkdir(parents=True)
+    (place / "one.jsonl").write_bytes(b"ours\n")
+    answer = ran("sessions", "migrate", cwd=shop)
+    assert (place / "one.jsonl").read_bytes() == b"ours\n"
+    assert not os.path.lexists(place / "two.jsonl")
+    assert (
+        "1 conflict among them; to take conflicts too: --theirs or --keep-both\n" in answer.stderr
+    )
+    ran("sessions", "migrate", "--keep-both", cwd=shop)
+    transcripts = {path.name: path.read_bytes() for path in place.glob("*.jsonl")}
+    theirs = HOME[".claude/projects/-workspace/one.jsonl"]
+    assert transcripts == {"one.jsonl": b"ours\n", "one.legacy.jsonl": theirs}
 
 
 def test_a_dry_run_of_sessions_makes_nothing(shop: Path, home: Path, volumes: Volumes) -> None:
