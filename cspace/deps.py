@@ -148,8 +148,8 @@ class Deps:
 
         if self.environ.get("CSPACE_INSTANCE"):
             raise UsageError(
-                "memories are moved on the host: not inside an instance",
-                hint="on the host: cspace memory -h",
+                "memories and transcripts are moved on the host: not inside an instance",
+                hint="the same command on the host",
             )
         return Home(self.project, self.user, find_owner(), self.report)
 

@@ -77,7 +77,8 @@ def list_all(
     if rows:
         render.show_table(("TYPE", "AGE", "FILE", "DESCRIPTION"), rows)
     else:
-        render.note("no memories yet; Claude Code writes them: cspace up mercury")
+        who = "claude" if host else "cspace up mercury"
+        render.note(f"no memories yet; Claude Code writes them: {who}")
     _note_skipped(found.skipped)
 
 

@@ -183,7 +183,10 @@ def update(  # noqa: PLR0913  one parameter an option
 
 def _body(text: str | None, file: Path | None) -> str:
     if (text is None) == (file is None):
-        raise UsageError("give the text either as --body or as --body-file", hint="--body -")
+        raise UsageError(
+            "give the text either as --body or as --body-file",
+            hint="--body TEXT; --body - reads stdin",
+        )
     if file is None:
         return read_given("--body", text or "")
     return decode("--body-file", file.read_bytes()).removesuffix("\n").removesuffix("\r")

@@ -13,6 +13,7 @@ import pytest
 from cspace import proc
 from cspace.cli.memory_read import complete_memory
 from cspace.memory.place import project_place
+from cspace.memory.slugs import slug_of_path
 from tests.cli.test_app import cspace
 from tests.memory.conftest import INDEX, RELEASE, ROLE, put
 
@@ -125,6 +126,18 @@ def test_the_hosts_own_memory_is_read_and_its_place_explained(filled: Path, home
     place = document("doctor", "--host", cwd=filled, code=8)["place"]
     assert place["off"] == f"autoMemoryEnabled is false in {settings}"
     assert "the vendor has switched memory off from afar" in place["notes"][-1]
+
+
+def test_where_nothing_is_remembered_yet_it_says_what_would_write_there(repo: Path) -> None:
+    assert "writes them: cspace up mercury\n" in cspace("memory", "list", cwd=repo).stderr
+    assert "writes them: claude\n" in cspace("memory", "list", "--host", cwd=repo).stderr
+
+
+def test_what_can_not_be_seen_from_outside_is_said_by_doctor(repo: Path, home: Path) -> None:
+    answer = cspace("memory", "doctor", "--host", cwd=repo)
+    where = f"{home}/.claude/projects/"
+    assert answer.stderr.startswith(f"{where}{slug_of_path(repo)}/memory: Claude Code's own place")
+    assert "note: whether the vendor has switched memory off from afar can not" in answer.stderr
 
 
 @pytest.mark.parametrize("more", [(), ("--host",), ("--json",)])
