@@ -175,17 +175,19 @@ def hook(person: Person, name: str, stdin: str, before: str = "true") -> tuple[s
 
 
 def test_a_full_or_read_only_disk_hazard_the_session_goes_on(worker: Person) -> None:
-    claude(worker, EDIT, "Fill it")
-    session = sessions(worker)[0]["id"]
+    session = "full"
+    line = json.dumps({"type": "user", "message": {"content": "Fill it"}})
+    worker.inside("mercury", "sh", "-c", f"cat >{SLUG}/{session}.jsonl", stdin=line)
     said = event("PreCompact", session, trigger="auto")
     out, err = hook(worker, "pre-compact", said, before="ulimit -f 0; trap '' XFSZ")
     assert (out, err.count("cspace hook: ")) == ("", 1)
     out, err = hook(worker, "pre-compact", said, before=f"chmod a-w {SLUG}")
     worker.inside("mercury", "chmod", "u+w", SLUG)
     assert (out, err.count("cspace hook: PermissionError")) == ("", 1)
-    assert sessions(worker)[0]["notes"] is None
+    words = ("cspace", "sessions", "show", "--session", session)
+    worker.inside("mercury", *words, ok=3)
     assert hook(worker, "pre-compact", said) == ("", "")
-    assert sessions(worker)[0]["notes"] > 0
+    assert "> Fill it" in notes(worker, session)["Current State"]
 
 
 def test_a_large_transcript_hazard_both_hooks_end_within_a_tenth_of_a_second(
