@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cspace import proc
 from cspace.errors import CspaceError, EngineUnavailable
 from cspace.migration.model import Fate, Plan, Source
 from cspace.migration.plan import make_plan
 from cspace.migration.reading import MAX_FILE_BYTES
+from tests.conftest import CHECKOUT
 from tests.migration.sources import OURS, migrate, source, streams, tar, target
 
 FILES = {"a.md": "a" * 700, "b.md": "", "sub/c.md": "c" * 1024, "x" * 120 + ".md": "long"}
@@ -118,3 +121,31 @@ def test_a_file_of_many_chunks_comes_home_whole(tmp_path: Path) -> None:
     content = bytes(range(251)) * 5000 + bytes(600_000) + b"end"
     migrate(source({"big.bin": content, "after.md": "after"}), tmp_path)
     assert (tmp_path / ".cspace/memory/big.bin").read_bytes() == content
+
+
+MIGRATE = """
+import resource, sys
+from pathlib import Path
+from cspace.migration.model import Source
+from tests.migration.sources import migrate
+outcome = migrate(Source("tar", "legacy", lambda: open(sys.argv[1], "rb")), Path(sys.argv[2]))
+assert outcome.dispensable and len(outcome.written) == 1
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def peak(place: Path, size: int) -> int:
+    """Bring one file of a size home in a process of its own; return its peak of memory."""
+    place.mkdir()
+    member = tarfile.TarInfo("large.bin")
+    member.size = size
+    with (place / "volume.tar").open("wb") as file:
+        file.write(member.tobuf(tarfile.GNU_FORMAT))
+        file.truncate(512 + size + 1024)
+    words = (sys.executable, "-c", MIGRATE, place / "volume.tar", place)
+    return int(proc.run(*words, cwd=CHECKOUT).text)
+
+
+def test_memory_is_flat_in_the_size_of_a_volume(tmp_path: Path) -> None:
+    small, large = peak(tmp_path / "small", 2**20), peak(tmp_path / "large", 200 * 2**20)
+    assert large - small < 8 * 2**20
