@@ -46,7 +46,7 @@ def examine_memory(place: Place, now: Clock) -> tuple[Diagnosis, ...]:
     if not more:
         return shown
     last = f"{more} more things are wrong"
-    return (*shown, Diagnosis("memory", last, "repair these, then: cspace memory doctor"))
+    return (*shown, Diagnosis("memory", last, f"repair these, then: {place.command('doctor')}"))
 
 
 def check_redirection(root: Path) -> tuple[Diagnosis, ...]:
@@ -142,8 +142,8 @@ class _Examination:
             yield self._diagnosis(f"{memory.path!r} is {age}", self._edit(memory.path))
         elif memory.type not in AGELESS and days_since(memory.modified, self._now) > STALE_DAYS:
             problem = f"{memory.path!r}: this memory is {age}"
-            repair = f"look whether it is still true: cspace memory show {shlex.quote(memory.path)}"
-            yield self._diagnosis(problem, repair)
+            show = self._place.command(f"show {shlex.quote(memory.path)}")
+            yield self._diagnosis(problem, f"look whether it is still true: {show}")
 
     def _index(
         self, index: Index | None, memories: list[Memory], names: list[PurePosixPath]

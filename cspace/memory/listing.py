@@ -193,7 +193,7 @@ def get_path(place: Place, given: str) -> PurePosixPath:
         if found:
             raise _ambiguous(given, found)
     near = difflib.get_close_matches(asked, [name for name, _ in named[:NEAREST_OF]], n=CANDIDATES)
-    hint = f"the nearest are {', '.join(near)}" if near else "cspace memory list"
+    hint = f"the nearest are {', '.join(near)}" if near else place.command("list")
     raise NotFound(f"no memory is called {given!r}", hint=hint)
 
 

@@ -184,5 +184,5 @@ def missing(place: Place) -> NotFound:
     """Return what is said of a memory that holds nothing."""
     return NotFound(
         f"{place.directory} holds no memory yet",
-        hint="Claude Code writes it: cspace up mercury && cspace attach mercury",
+        hint=f"Claude Code writes it: {place.writer}",
     )
