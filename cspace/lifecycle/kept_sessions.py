@@ -7,18 +7,18 @@ import errno
 import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from pathlib import PurePath, PurePosixPath
+from collections.abc import Iterable
+from pathlib import PurePosixPath
 from shlex import quote
 from typing import BinaryIO
 
 from cspace import beneath, files
 from cspace.errors import CspaceError, expected
 from cspace.files import Owner
+from cspace.migration.names import iter_marked
 from cspace.paths import INSIDE, InstancePaths
 
-# Deeper ones are moved whole, so that our stack does not end where an agent wants it to.
-MAX_DEPTH = 64
+_MARK = "older"
 _MEMORY = PurePosixPath(INSIDE.memory).relative_to(INSIDE.projects)
 _PROJECTS = PurePosixPath(INSIDE.projects).relative_to(INSIDE.claude)
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
@@ -113,9 +113,10 @@ def _move_directory(name: str, source: int, target: int, depth: int) -> None:
     try:
         if _renamed(name, (name,), source, target):
             return
-        there = _open_to_merge(name, target) if depth < MAX_DEPTH else None
+        # A deeper one moves whole.
+        there = _open_to_merge(name, target) if depth < beneath.MAX_DEPTH else None
         if there is None:
-            _renamed(name, _other_names(name), source, target)
+            _renamed(name, iter_marked(name, _MARK), source, target)
             return
         try:
             _merge(below, there, depth + 1)
@@ -148,20 +149,13 @@ def _open_to_merge(name: str, target: int) -> int | None:
 
 
 def _move_file(name: str, source: int, target: int) -> None:
-    for free in itertools.chain((name,), _other_names(name)):
+    for free in itertools.chain((name,), iter_marked(name, _MARK)):
         with contextlib.suppress(FileExistsError):
             os.link(name, free, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
             break
         if _same(name, source, free, target):
             break
     os.unlink(name, dir_fd=source)
-
-
-def _other_names(name: str) -> Iterator[str]:
-    path = PurePath(name)
-    yield f"{path.stem}.older{path.suffix}"
-    for number in itertools.count(2):
-        yield f"{path.stem}.older-{number}{path.suffix}"
 
 
 def _same(name: str, source: int, other: str, target: int) -> bool:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from cspace.beneath import MAX_DEPTH
 from cspace.errors import CspaceError
 from cspace.files import Owner
-from cspace.lifecycle.kept_sessions import MAX_DEPTH, ensure_sessions, forget_empty, move_earlier
+from cspace.lifecycle.kept_sessions import ensure_sessions, forget_empty, move_earlier
 from cspace.paths import InstancePaths, instance_paths
 
 OWNER = Owner(os.geteuid(), os.getegid())
@@ -73,6 +74,19 @@ def test_what_is_there_already_is_never_overwritten(paths: InstancePaths) -> Non
         "-workspace/5f0c9a21.older.jsonl": "old\n",
         "-workspace/5f0c9a21.older-2.jsonl": "older\n",
         "-workspace/same.jsonl": "same\n",
+    }
+
+
+def test_a_name_as_long_as_names_can_be_is_kept_beside_too(paths: InstancePaths) -> None:
+    long = f"-workspace/{'a' * 249}.jsonl"
+    write(paths.sessions / long, "new\n")
+    for text in ("old\n", "older\n"):
+        earlier(paths, long, text)
+        move_earlier(paths, OWNER)
+    assert kept(paths) == {
+        long: "new\n",
+        f"-workspace/{'a' * 243}.older.jsonl": "old\n",
+        f"-workspace/{'a' * 241}.older-2.jsonl": "older\n",
     }
 
 
