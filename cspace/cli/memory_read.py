@@ -46,7 +46,7 @@ def complete_memory(incomplete: str) -> list[str]:
 
     names: list[str] = []
     with contextlib.suppress(CspaceError):
-        walk = Walk(make_deps(ignore).memory_place(Scope.CLAUDE), [])
+        walk = Walk(make_deps(ignore).memory_place(Scope.CLAUDE))
         names = [str(one.path) for one in walk.found() if one.document]
     return [name for name in names if name.startswith(incomplete)]
 
