@@ -163,7 +163,7 @@ def _same(name: str, source: int, other: str, target: int) -> bool:
     try:
         with _opened(name, source) as ours, _opened(other, target) as theirs:
             here, there = os.fstat(ours.fileno()), os.fstat(theirs.fileno())
-            if not stat.S_ISREG(there.st_mode) or here.st_size != there.st_size:
+            if here.st_size != there.st_size:
                 return False
             pairs = iter(lambda: (ours.read(_CHUNK), theirs.read(_CHUNK)), (b"", b""))
             return os.path.samestat(here, there) or all(mine == its for mine, its in pairs)
@@ -172,6 +172,4 @@ def _same(name: str, source: int, other: str, target: int) -> bool:
 
 
 def _opened(name: str, parent: int) -> BinaryIO:
-    # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.fdopen(os.open(name, flags, dir_fd=parent), "rb")
+    return os.fdopen(beneath.open_child_file(parent, name), "rb")

@@ -28,7 +28,6 @@ from cspace.migration.manifest import Entry, Manifest, dump_manifest
 from cspace.paths import MEMORY
 
 _CHUNK = 1024 * 1024
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +205,9 @@ def _inside(parent: int, name: str, path: PurePosixPath, packing: _Packing) -> N
 
 
 def _pack(parent: int, name: str, path: PurePosixPath, packing: _Packing) -> None:
-    descriptor = os.open(name, _FLAGS, dir_fd=parent)
+    descriptor = beneath.open_child_file(parent, name)
     try:
-        # It can have been swapped since the directory was read.
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            packing.add(path, descriptor)
-        else:
-            packing.leave_out(path, "it is a device, a FIFO or a socket")
+        packing.add(path, descriptor)
     finally:
         os.close(descriptor)
 
