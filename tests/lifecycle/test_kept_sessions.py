@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -132,9 +133,17 @@ def test_a_link_or_a_fifo_of_that_name_is_not_written_through(
     assert target.read_text(encoding="utf-8") == "private"
 
 
+@pytest.fixture
+def deep_paths(paths: InstancePaths) -> Iterator[InstancePaths]:
+    """Give paths below which a test may go deeper than pytest, which removes them, recurses."""
+    yield paths
+    proc.run("rm", "-r", paths.sessions, paths.state)
+
+
 def test_directories_that_are_closed_or_deeper_than_python_recurses_come_along(
-    paths: InstancePaths,
+    deep_paths: InstancePaths,
 ) -> None:
+    paths = deep_paths
     for top in (paths.claude / "projects", paths.sessions):
         write(top / "-workspace/closed/one.jsonl")
         place = top / "-workspace"
