@@ -7,6 +7,7 @@ descriptor and none is followed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import stat
@@ -112,6 +113,21 @@ def open_child(parent: int, name: str, *, unlock: bool = False) -> int:
         return os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     finally:
         os.close(handle)
+
+
+def open_child_file(parent: int, name: str) -> int:
+    """Open a regular file in an open directory, and no link; the caller closes it.
+
+    Raises:
+        OSError: it is missing, a link, not a regular file, or not ours to read.
+    """
+    # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(name, flags, dir_fd=parent)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    return descriptor
 
 
 def ensure_link(

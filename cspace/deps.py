@@ -16,7 +16,7 @@ from cspace import git, paths
 from cspace.clock import utc_now
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report
-from cspace.memory.place import Place, Scope
+from cspace.memory.place import Place, Scope, instance_place, project_place
 from cspace.owner import find_owner
 from cspace.project import Project, beyond_agents, find_project, refuse_instance
 
@@ -95,7 +95,6 @@ class Deps:
             UsageError: this is an instance, and the host's is asked for.
         """
         from cspace.memory.host_place import find_host_place  # noqa: PLC0415  few commands do
-        from cspace.memory.place import instance_place, project_place  # noqa: PLC0415
 
         inside = bool(self.environ.get("CSPACE_INSTANCE"))
         if host and inside:
@@ -148,8 +147,8 @@ class Deps:
 
         if self.environ.get("CSPACE_INSTANCE"):
             raise UsageError(
-                "memories and transcripts are moved on the host: not inside an instance",
-                hint="the same command on the host",
+                "memories and transcripts come home on the host: not inside an instance",
+                hint="the same command on the host, in the project",
             )
         return Home(self.project, self.user, find_owner(), self.report)
 

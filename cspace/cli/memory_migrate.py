@@ -60,9 +60,7 @@ def migrate(  # noqa: PLR0913  one parameter an option
 
 def _show_removal(migrated: Migrated) -> None:
     if migrated.removal:
-        render.show_lines(
-            [f"every file was verified; the volume may go: {migrated.removal}"],
-        )
+        render.show_lines([f"every file was verified; the volume may go: {migrated.removal}"])
     elif migrated.brought.verified:
         users = ", ".join(migrated.users)
         render.show_lines([f"every file was verified; the volume is still used by: {users}"])

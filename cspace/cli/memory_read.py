@@ -46,7 +46,7 @@ def complete_memory(incomplete: str) -> list[str]:
 
     names: list[str] = []
     with contextlib.suppress(CspaceError):
-        walk = Walk(make_deps(ignore).memory_place(Scope.CLAUDE), [])
+        walk = Walk(make_deps(ignore).memory_place(Scope.CLAUDE))
         names = [str(one.path) for one in walk.found() if one.document]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -77,9 +77,8 @@ def list_all(
     if rows:
         render.show_table(("TYPE", "AGE", "FILE", "DESCRIPTION"), rows)
     else:
-        who = "claude" if host else "cspace up mercury"
-        render.note(f"no memories yet; Claude Code writes them: {who}")
-    _note_skipped(found.skipped)
+        render.note(f"no memories yet; Claude Code writes them: {place.writer}")
+    _note_skipped(place, found.skipped)
 
 
 def show(
@@ -149,9 +148,9 @@ def search(
         )
         if found.left_out:
             render.note(f"{found.left_out} more left out: raise --limit")
-        _note_skipped(found.skipped)
+        _note_skipped(place, found.skipped)
     if not found.hits:
-        raise _nothing(words)
+        raise _nothing(place, words)
 
 
 def recall(
@@ -188,9 +187,9 @@ def recall(
         for one, text in zip(found.memories, texts, strict=bodies):
             render.show_lines(["", f"== {one.path}: this memory is {_age(one)}", ""])
             render.show_document(text)
-        _note_skipped(found.skipped)
+        _note_skipped(place, found.skipped)
     if not found.memories:
-        raise _nothing(words)
+        raise _nothing(place, words)
 
 
 def doctor(
@@ -235,11 +234,12 @@ def _note_place(place: Place) -> None:
         render.note(f"note: {note}")
 
 
-def _note_skipped(skipped: tuple[Skipped, ...]) -> None:
+def _note_skipped(place: Place, skipped: tuple[Skipped, ...]) -> None:
     for one in skipped:
         render.note(f"skipped {one.path}: {one.reason}")
     if skipped:
-        render.note(f"{render.count(len(skipped), 'file')} skipped; see: cspace memory doctor")
+        counted = render.count(len(skipped), "file")
+        render.note(f"{counted} skipped; see: {place.command('doctor')}")
 
 
 def _age(memory: Memory) -> str:
@@ -256,5 +256,5 @@ def _summary(place: Place, memory: Memory) -> tuple[str, ...]:
     )
 
 
-def _nothing(words: str) -> NotFound:
-    return NotFound(f"nothing holds a word of {words!r}", hint="cspace memory list")
+def _nothing(place: Place, words: str) -> NotFound:
+    return NotFound(f"nothing holds a word of {words!r}", hint=place.command("list"))

@@ -153,7 +153,7 @@ def _conclusion(brought: Brought) -> str:
             if pending
             else "nothing is left to do"
         )
-    if brought.written:
+    if brought.written or brought.refused:
         return f"{render.count(len(brought.written), 'file')} written"
     return "nothing is left to do"
 

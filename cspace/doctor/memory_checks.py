@@ -16,10 +16,19 @@ from cspace.errors import CspaceError
 from cspace.files import TEMPORARY_SUFFIX
 from cspace.memory.host_settings import DIRECTORY, PROJECT_FILES, load_project
 from cspace.memory.index import MAX_CHARACTERS, MAX_LINES, Index, parse_index, same_name
-from cspace.memory.listing import Memory, Type, age_of, days_since, header_text, parse_memory
+from cspace.memory.listing import (
+    Memory,
+    Type,
+    age_of,
+    days_since,
+    header_text,
+    is_ahead,
+    parse_memory,
+)
 from cspace.memory.place import Place
 from cspace.memory.relative_dates import iter_relative_dates
 from cspace.memory.tree import INDEX, Walk
+from cspace.migration.names import fold_path
 
 MAX_SHOWN = 200
 # What was true of a project or an address that long ago may not be any more; what a person is and
@@ -46,7 +55,7 @@ def examine_memory(place: Place, now: Clock) -> tuple[Diagnosis, ...]:
     if not more:
         return shown
     last = f"{more} more things are wrong"
-    return (*shown, Diagnosis("memory", last, "repair these, then: cspace memory doctor"))
+    return (*shown, Diagnosis("memory", last, f"repair these, then: {place.command('doctor')}"))
 
 
 def check_redirection(root: Path) -> tuple[Diagnosis, ...]:
@@ -69,7 +78,7 @@ class _Examination:
     def __init__(self, place: Place, now: Clock) -> None:
         self._place = place
         self._now = now()
-        self._walk = Walk(place, [])
+        self._walk = Walk(place)
 
     def run(self) -> Iterator[Diagnosis]:
         index: Index | None = None
@@ -138,12 +147,12 @@ class _Examination:
         for problem in problems:
             yield self._diagnosis(f"{memory.path!r} {problem}", self._edit(memory.path))
         age = age_of(memory.modified, self._now)
-        if "future" in age:
+        if is_ahead(memory.modified, self._now):
             yield self._diagnosis(f"{memory.path!r} is {age}", self._edit(memory.path))
         elif memory.type not in AGELESS and days_since(memory.modified, self._now) > STALE_DAYS:
             problem = f"{memory.path!r}: this memory is {age}"
-            repair = f"look whether it is still true: cspace memory show {shlex.quote(memory.path)}"
-            yield self._diagnosis(problem, repair)
+            show = self._place.command(f"show {shlex.quote(memory.path)}")
+            yield self._diagnosis(problem, f"look whether it is still true: {show}")
 
     def _index(
         self, index: Index | None, memories: list[Memory], names: list[PurePosixPath]
@@ -172,8 +181,9 @@ class _Examination:
 
     def _alike(self, names: list[PurePosixPath]) -> Iterator[Diagnosis]:
         known: dict[str, str] = {}
-        for name in map(str, names):
-            first = known.setdefault(same_name(name).casefold(), name)
+        for path in names:
+            name = str(path)
+            first = known.setdefault(fold_path(path), name)
             if first != name:
                 text = f"{first!r} and {name!r} are one file where case does not count"
                 yield self._diagnosis(text, f"give one another name: {self._look(PurePosixPath())}")

@@ -33,11 +33,11 @@ from cspace.engine.model import (
     Container,
     Mount,
     OnLine,
-    Port,
     State,
     StoredImage,
     Volume,
 )
+from cspace.engine.rows import parse_container, parse_image
 from cspace.engine.volume_stream import VolumeStream
 from cspace.errors import CommandFailed, CspaceError, EngineUnavailable
 from cspace.errors import NotFound as Missing
@@ -97,7 +97,7 @@ class DockerEngine:
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
         with _translated():
             rows = self._api.containers(all=True, filters=_filters(labels))
-        return tuple(sorted(map(_container, rows), key=lambda container: container.name))
+        return tuple(sorted(map(parse_container, rows), key=lambda container: container.name))
 
     def sees(
         self, markers: Mapping[Path, bytes], *, labels: Mapping[str, str] = MappingProxyType({})
@@ -107,26 +107,29 @@ class DockerEngine:
             for number, file in enumerate(markers)
         ]
         with _translated():
-            self._ensure_empty_image()
-            host = self._api.create_host_config(mounts=mounts)
             try:
-                created = self._api.create_container(
-                    ":".join(_EMPTY_IMAGE),
-                    ["never-started"],
-                    host_config=host,
-                    labels=dict(labels),
-                )
+                probe = self._create_reader(mounts, labels)
             except APIError as error:
                 if "bind source path does not exist" in str(error):
                     return False
                 raise
             try:
                 return all(
-                    self._read(created["Id"], f"/probe/{number}", file.name) == content
+                    self._read(probe, f"/probe/{number}", file.name) == content
                     for number, (file, content) in enumerate(markers.items())
                 )
             finally:
-                self._api.remove_container(created["Id"], force=True)
+                self._api.remove_container(probe, force=True)
+
+    def _create_reader(self, mounts: Sequence[ApiMount], labels: Mapping[str, str]) -> str:
+        """Make a container that is never started: through it the engine reads what it mounts."""
+        self._ensure_empty_image()
+        host = self._api.create_host_config(mounts=mounts)
+        image = ":".join(_EMPTY_IMAGE)
+        created = self._api.create_container(
+            image, ["never-started"], host_config=host, labels=dict(labels)
+        )
+        return str(created["Id"])
 
     def _read(self, container: str, directory: str, name: str) -> bytes | None:
         try:
@@ -148,7 +151,7 @@ class DockerEngine:
             # The engine's filter takes a place in a container for a name, too.
             rows = self._api.containers(all=True, filters={"volume": [name]})
         users = (
-            _container(row)
+            parse_container(row)
             for row in rows
             if any(mount.get("Name") == name for mount in row["Mounts"])
         )
@@ -170,21 +173,15 @@ class DockerEngine:
                 raise Missing(
                     f"there is no volume {name!r}", hint="docker volume ls shows what there is"
                 ) from None
-            self._ensure_empty_image()
             # Without a copy: the empty image has nothing to fill an empty volume with.
             mount = ApiMount(_VOLUME_PLACE, name, type="volume", read_only=True, no_copy=True)
-            created = self._api.create_container(
-                ":".join(_EMPTY_IMAGE),
-                ["never-started"],
-                host_config=self._api.create_host_config(mounts=[mount]),
-                labels={**labels, _READER: name},
-            )
+            reader = self._create_reader([mount], {**labels, _READER: name})
         try:
-            with self._archive(created["Id"], f"{_VOLUME_PLACE}/.") as stream:
+            with self._archive(reader, f"{_VOLUME_PLACE}/.") as stream:
                 yield stream
         finally:
             with _translated(), contextlib.suppress(NotFound):
-                self._api.remove_container(created["Id"], force=True)
+                self._api.remove_container(reader, force=True)
 
     @contextlib.contextmanager
     def _archive(self, container: str, path: str) -> Iterator[BinaryIO]:
@@ -236,7 +233,7 @@ class DockerEngine:
             answer = self._api.get(url, params=asked, timeout=MEASURE_TIMEOUT_SECONDS)
             answer.raise_for_status()
             rows = answer.json()
-        return tuple(map(_stored_image, rows))
+        return tuple(map(parse_image, rows))
 
     def remove_image(self, tag: str) -> None:
         with _translated(), contextlib.suppress(ImageNotFound):
@@ -384,39 +381,6 @@ def _unavailable(error: BaseException) -> EngineUnavailable:
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
     return {"label": [f"{key}={value}" if value else key for key, value in labels.items()]}
-
-
-def _stored_image(row: Mapping[str, Any]) -> StoredImage:
-    shared = row.get("SharedSize", -1)
-    size = row["Size"] - shared if shared >= 0 else None
-    return StoredImage(row["Id"], tuple(row["RepoTags"] or ()), size)
-
-
-def _container(row: Mapping[str, Any]) -> Container:
-    ports = {
-        (port["PrivatePort"], port.get("IP", ""), port["PublicPort"])
-        for port in row.get("Ports") or ()
-        if "PublicPort" in port
-    }
-    return Container(
-        id=row["Id"],
-        name=row["Names"][0].removeprefix("/"),
-        image=row["Image"],
-        labels=row["Labels"],
-        state=_state(row["State"], row["Status"]),
-        ports=tuple(Port(*port) for port in sorted(ports)),
-    )
-
-
-def _state(state: str, status: str) -> State:
-    if state == "created":
-        return State.CREATED
-    if state in ("exited", "dead", "removing"):
-        return State.STOPPED
-    # Paused and restarting too: such a container holds on to its workspace and does not answer.
-    if state != "running" or "(unhealthy)" in status:
-        return State.UNHEALTHY
-    return State.STARTING if "(health: starting)" in status else State.RUNNING
 
 
 def _mount(mount: Mount) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from cspace.hooks.event import HookEvent
 from cspace.sessions.budget import estimate_tokens
@@ -58,7 +57,7 @@ def render_context(event: HookEvent, place: Place) -> str:
 def _load(event: HookEvent, place: Place) -> str:
     try:
         with opened(place, event.slug) as directory:
-            return read_notes(directory / f"{PurePosixPath(event.session)}{NOTES}")
+            return read_notes(directory / f"{event.session}{NOTES}")
     except FileNotFoundError:
         return ""
 

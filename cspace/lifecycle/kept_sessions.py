@@ -7,18 +7,18 @@ import errno
 import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from pathlib import PurePath, PurePosixPath
+from collections.abc import Iterable
+from pathlib import PurePosixPath
 from shlex import quote
 from typing import BinaryIO
 
 from cspace import beneath, files
 from cspace.errors import CspaceError, expected
 from cspace.files import Owner
+from cspace.migration.names import iter_marked
 from cspace.paths import INSIDE, InstancePaths
 
-# Deeper ones are moved whole, so that our stack does not end where an agent wants it to.
-MAX_DEPTH = 64
+_MARK = "older"
 _MEMORY = PurePosixPath(INSIDE.memory).relative_to(INSIDE.projects)
 _PROJECTS = PurePosixPath(INSIDE.projects).relative_to(INSIDE.claude)
 _TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
@@ -113,9 +113,10 @@ def _move_directory(name: str, source: int, target: int, depth: int) -> None:
     try:
         if _renamed(name, (name,), source, target):
             return
-        there = _open_to_merge(name, target) if depth < MAX_DEPTH else None
+        # A deeper one moves whole.
+        there = _open_to_merge(name, target) if depth < beneath.MAX_DEPTH else None
         if there is None:
-            _renamed(name, _other_names(name), source, target)
+            _renamed(name, iter_marked(name, _MARK), source, target)
             return
         try:
             _merge(below, there, depth + 1)
@@ -148,7 +149,7 @@ def _open_to_merge(name: str, target: int) -> int | None:
 
 
 def _move_file(name: str, source: int, target: int) -> None:
-    for free in itertools.chain((name,), _other_names(name)):
+    for free in itertools.chain((name,), iter_marked(name, _MARK)):
         with contextlib.suppress(FileExistsError):
             os.link(name, free, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
             break
@@ -157,19 +158,12 @@ def _move_file(name: str, source: int, target: int) -> None:
     os.unlink(name, dir_fd=source)
 
 
-def _other_names(name: str) -> Iterator[str]:
-    path = PurePath(name)
-    yield f"{path.stem}.older{path.suffix}"
-    for number in itertools.count(2):
-        yield f"{path.stem}.older-{number}{path.suffix}"
-
-
 def _same(name: str, source: int, other: str, target: int) -> bool:
     """Tell whether two names are regular files with the same bytes; one not ours to read is not."""
     try:
         with _opened(name, source) as ours, _opened(other, target) as theirs:
             here, there = os.fstat(ours.fileno()), os.fstat(theirs.fileno())
-            if not stat.S_ISREG(there.st_mode) or here.st_size != there.st_size:
+            if here.st_size != there.st_size:
                 return False
             pairs = iter(lambda: (ours.read(_CHUNK), theirs.read(_CHUNK)), (b"", b""))
             return os.path.samestat(here, there) or all(mine == its for mine, its in pairs)
@@ -178,6 +172,4 @@ def _same(name: str, source: int, other: str, target: int) -> bool:
 
 
 def _opened(name: str, parent: int) -> BinaryIO:
-    # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    return os.fdopen(os.open(name, flags, dir_fd=parent), "rb")
+    return os.fdopen(beneath.open_child_file(parent, name), "rb")

@@ -15,7 +15,9 @@ from cspace.errors import CspaceError
 from cspace.events import Event, State
 from cspace.lifecycle.bring_home import Home
 from cspace.lifecycle.sessions_migration import transcript_place
+from cspace.memory.listing import Type
 from cspace.migration import legacy
+from cspace.migration.index import INDEX
 from cspace.migration.legacy import Kind
 from cspace.migration.model import Source
 from cspace.migration.stream import Entry, iter_entries
@@ -26,7 +28,7 @@ from cspace.migration.volumes import volume_source
 MAX_LOOK_BYTES = 16 * 1024 * 1024
 _HEAD_BYTES = 4096
 _FRONT_MATTER = re.compile(
-    rb"\A---\r?\n(?:.*\n)*?type: *(?:user|feedback|project|reference) *\r?$", re.MULTILINE
+    rf"\A---\r?\n(?:.*\n)*?type: *(?:{'|'.join(Type)}) *\r?$".encode(), re.MULTILINE
 )
 _OURS = "dev.cspace."
 
@@ -162,7 +164,7 @@ def _note(look: _Look, entry: Entry) -> None:
     if transcript_place(path) is not None:
         look.transcripts += 1
         look.transcripts_size += entry.size
-    elif path.name == "MEMORY.md":
+    elif path.name == INDEX.name:
         look.memory = True
     elif path.suffix == ".md" and not look.memory:
         head = next(entry.read(), b"")[:_HEAD_BYTES]

@@ -10,12 +10,12 @@ from cspace import beneath
 from cspace.engine.model import Engine
 from cspace.errors import CspaceError, NotFound
 from cspace.lifecycle.bring_home import Brought, Home, bring
+from cspace.migration.index import INDEX, is_stub
 from cspace.migration.legacy import is_memory_of, memory_volumes
 from cspace.migration.model import Policy
 from cspace.migration.volumes import find_memory_volume, memory_target, reading, volume_source
 from cspace.paths import MEMORY
 
-_INDEX = "MEMORY.md"
 LIST = "cspace memory migrate --list"
 MIGRATE = "cspace memory migrate"
 
@@ -99,6 +99,6 @@ def find_forgotten(engine: Engine, root: Path) -> str | None:
 
 def _is_empty(root: Path) -> bool:
     with beneath.pinned(root, PurePosixPath(MEMORY)) as memory:
-        if {path.name for path in memory.iterdir()} - {_INDEX}:
+        if {path.name for path in memory.iterdir()} - {INDEX.name}:
             return False
-        return not beneath.read_file(memory, PurePosixPath(_INDEX)).strip()
+        return is_stub(beneath.read_file(memory, INDEX))

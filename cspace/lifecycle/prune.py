@@ -113,7 +113,7 @@ def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
         try:
             move_earlier(paths, machine.owner)
         except CspaceError as error:
-            machine.report(Event("prune", "sessions", State.FAILED, str(error)))
+            machine.report(Event("", "sessions", State.NOTICE, str(error)))
         remove_state(paths)
         forget_empty(paths)
 

@@ -76,7 +76,7 @@ def find_host_place(
     directory, reason, ignored = _choose(host, start)
     problems = tuple(one.problem for one in (administrator, user) if one.problem)
     notes = (*problems, *ignored, *_redirecting(host), UNSEEN)
-    return Place(directory, PurePosixPath(), reason, _why_off(host), notes)
+    return Place(directory, PurePosixPath(), reason, _why_off(host), notes, host=True)
 
 
 def _config(home: Path, environ: Mapping[str, str]) -> Path:

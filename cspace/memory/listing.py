@@ -82,15 +82,14 @@ def list_memories(place: Place) -> Contents:
     Raises:
         CspaceError: a link or anything else stands where the directory is expected.
     """
-    skipped: list[Skipped] = []
     index = load_index(place)
     linked = index.lines_by_path() if index else {}
-    walk = Walk(place, skipped)
+    walk = Walk(place)
     found = [
         parse_memory(path, document, linked) for path, document in walk.heads() if path != INDEX
     ]
     found.sort(key=lambda one: (-one.modified.timestamp(), one.path))
-    return Contents(tuple(found), index, tuple(skipped))
+    return Contents(tuple(found), index, tuple(walk.skipped))
 
 
 def load_index(place: Place) -> Index | None:
@@ -153,10 +152,15 @@ def _problem(header: FrontMatter) -> str:
 
 def age_of(modified: datetime, now: datetime) -> str:
     """Say how old something is, for a person."""
-    if modified > now + AHEAD:
+    if is_ahead(modified, now):
         return f"dated in the future, {modified:%Y-%m-%d}"
     days = days_since(modified, now)
     return f"{days} day{'' if days == 1 else 's'} old"
+
+
+def is_ahead(modified: datetime, now: datetime) -> bool:
+    """Tell whether a time is still to come."""
+    return modified > now + AHEAD
 
 
 def days_since(modified: datetime, now: datetime) -> int:
@@ -173,9 +177,7 @@ def get_path(place: Place, given: str) -> PurePosixPath:
         NotFound: nothing is called so.
         UsageError: several files are.
     """
-    skipped: list[Skipped] = []
-    walk = Walk(place, skipped)
-    paths = [one.path for one in walk.found() if one.path.name.endswith(SUFFIX)]
+    paths = [one.path for one in Walk(place).found() if one.path.name.endswith(SUFFIX)]
     if not paths:
         raise missing(place)
     wanted = given.strip().removeprefix(f"{place.relative}/").removeprefix("./")
@@ -193,7 +195,7 @@ def get_path(place: Place, given: str) -> PurePosixPath:
         if found:
             raise _ambiguous(given, found)
     near = difflib.get_close_matches(asked, [name for name, _ in named[:NEAREST_OF]], n=CANDIDATES)
-    hint = f"the nearest are {', '.join(near)}" if near else "cspace memory list"
+    hint = f"the nearest are {', '.join(near)}" if near else place.command("list")
     raise NotFound(f"no memory is called {given!r}", hint=hint)
 
 

@@ -25,6 +25,8 @@ class Place:
         reason: why it is this one.
         off: why Claude Code does not use it at present; empty where it does.
         notes: what else a person should know about the choice.
+        writer: starts the Claude Code that writes it.
+        host: whether it is the one that commands take with `--host`.
     """
 
     root: Path
@@ -32,16 +34,22 @@ class Place:
     reason: str
     off: str = ""
     notes: tuple[str, ...] = ()
+    writer: str = "claude"
+    host: bool = False
 
     @property
     def directory(self) -> Path:
         return self.root / self.relative
 
+    def command(self, words: str) -> str:
+        """Return the command of `cspace memory` that does something with this memory."""
+        return f"cspace memory {words}{' --host' if self.host else ''}"
+
 
 def project_place(root: Path) -> Place:
     """Return the memory that all instances of a project share."""
     reason = "the project's, which every instance mounts"
-    return Place(root, PurePosixPath(MEMORY), reason)
+    return Place(root, PurePosixPath(MEMORY), reason, writer="cspace up mercury")
 
 
 def instance_place() -> Place:

@@ -75,7 +75,7 @@ def search_memories(place: Place, query: str, *, limit: int = DEFAULT_LIMIT) -> 
         UsageError: the query has no word, or is too long.
     """
     ranking: Ranking[_Place] = Ranking(parse_query(query))
-    walk = Walk(place, [])
+    walk = Walk(place)
     for path, document in walk.documents():
         text = document.content.decode("utf-8", "replace")
         ranking.count(len(text))
@@ -113,7 +113,7 @@ def recall(place: Place, query: str) -> Recalled:
     ranking: Ranking[Memory] = Ranking(parse_query(query))
     index = load_index(place)
     linked = index.lines_by_path() if index else {}
-    walk = Walk(place, [])
+    walk = Walk(place)
     for path, document in walk.heads():
         if path == INDEX:
             continue

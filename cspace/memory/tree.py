@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from cspace import beneath
@@ -24,7 +24,6 @@ from cspace.memory.place import Place
 INDEX = PurePosixPath("MEMORY.md")
 # So that a directory that somebody filled does not keep a person waiting for ever.
 MAX_NAMES = 100_000
-MAX_DEPTH = 16
 MAX_TOTAL_BYTES = 128 * 1024 * 1024
 # What the first lines of a file can take; more of it is not read for a list.
 HEAD_BYTES = 8 * 1024
@@ -52,17 +51,13 @@ class Found:
     directory: int
     document: bool
 
-    def read(self, *, start: int | None = None) -> Document:
-        """Read it; Args and errors as for `read_document`."""
-        return read_document(self.path, self.directory, start=start)
-
 
 @dataclass(slots=True)
 class Walk:
     """One look at a whole memory; what can not be read is noted in skipped."""
 
     place: Place
-    skipped: list[Skipped]
+    skipped: list[Skipped] = field(default_factory=list)
     names: int = 0
     read: int = 0
 
@@ -106,8 +101,8 @@ class Walk:
     def _enter(self, parent: int, path: PurePosixPath) -> Iterator[Found]:
         if path.name.startswith("."):
             return
-        if len(path.parts) > MAX_DEPTH:
-            self.skip(path, f"deeper than {MAX_DEPTH} directories")
+        if len(path.parts) > beneath.MAX_DEPTH:
+            self.skip(path, f"deeper than {beneath.MAX_DEPTH} directories")
             return
         try:
             descriptor = beneath.open_child(parent, path.name)
@@ -140,7 +135,7 @@ class Walk:
             self.skip(one.path, f"not read, after {MAX_TOTAL_BYTES} bytes of others")
             return None
         try:
-            document = one.read(start=start)
+            document = read_document(one.path, one.directory, start=start)
         except FileNotFoundError:
             return None  # removed since the directory was read
         except UnreadableDocument as error:
@@ -184,5 +179,5 @@ def missing(place: Place) -> NotFound:
     """Return what is said of a memory that holds nothing."""
     return NotFound(
         f"{place.directory} holds no memory yet",
-        hint="Claude Code writes it: cspace up mercury && cspace attach mercury",
+        hint=f"Claude Code writes it: {place.writer}",
     )

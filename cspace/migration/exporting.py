@@ -27,10 +27,7 @@ from cspace.migration import manifest
 from cspace.migration.manifest import Entry, Manifest, dump_manifest
 from cspace.paths import MEMORY
 
-# As the quarantine has it: nobody nests notes this deep.
-MAX_DEPTH = 64
 _CHUNK = 1024 * 1024
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +192,7 @@ def _refusal(entry: os.DirEntry[str], path: PurePosixPath) -> str:
     if entry.name.endswith(TEMPORARY_SUFFIX):
         return "it is a temporary file of cspace"
     if entry.is_dir(follow_symlinks=False):
-        return "it is nested too deep" if len(path.parts) > MAX_DEPTH else ""
+        return "it is nested too deep" if len(path.parts) > beneath.MAX_DEPTH else ""
     return "" if entry.is_file(follow_symlinks=False) else "it is a device, a FIFO or a socket"
 
 
@@ -208,13 +205,9 @@ def _inside(parent: int, name: str, path: PurePosixPath, packing: _Packing) -> N
 
 
 def _pack(parent: int, name: str, path: PurePosixPath, packing: _Packing) -> None:
-    descriptor = os.open(name, _FLAGS, dir_fd=parent)
+    descriptor = beneath.open_child_file(parent, name)
     try:
-        # It can have been swapped since the directory was read.
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            packing.add(path, descriptor)
-        else:
-            packing.leave_out(path, "it is a device, a FIFO or a socket")
+        packing.add(path, descriptor)
     finally:
         os.close(descriptor)
 

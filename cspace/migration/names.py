@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import unicodedata
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from cspace.beneath import MAX_DEPTH
@@ -65,14 +67,25 @@ def fold_path(path: PurePosixPath) -> str:
     return fold(str(path))
 
 
-def with_mark(name: str, mark: str, *, last: bool = False) -> str:
+def iter_marked(name: str, mark: str, *, last: bool = False) -> Iterator[str]:
+    """Yield names for another version of a file, without end: `<stem>.<mark><ext>`, `<mark>-2` …
+
+    Args:
+        last: the mark comes after the extension.
+    """
+    yield _with_mark(name, mark, last=last)
+    for number in itertools.count(2):
+        yield _with_mark(name, f"{mark}-{number}", last=last)
+
+
+def _with_mark(name: str, mark: str, *, last: bool) -> str:
     """Put a mark into a name, before its extension or last; cut the name where it gets too long."""
     stem, dot, extension = name.rpartition(".")
     if last or not stem:
         stem, dot, extension = name, "", ""
     end = encode(f".{mark}{dot}{extension}")
     if len(end) >= MAX_NAME_BYTES:
-        return with_mark(name, mark, last=True)
+        return _with_mark(name, mark, last=True)
     room = MAX_NAME_BYTES - len(end)
     # A cut in the middle of a character would make a name that no terminal can show.
     kept = encode(stem)

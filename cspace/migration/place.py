@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -95,7 +94,7 @@ class Place:
 def look(parent: int, name: str) -> Standing:
     """Say what stands at a name in an open directory."""
     try:
-        descriptor = open_file(parent, name)
+        descriptor = beneath.open_child_file(parent, name)
     except OSError as error:
         return look_away(error)
     try:
@@ -113,21 +112,6 @@ def look_away(error: OSError) -> Standing:
     if error.errno in OBSTACLES:
         return Standing(obstacle="in the target something that is not a file is in its way")
     return Standing(obstacle=f"the target's own can not be read: {error.strerror}")
-
-
-def open_file(parent: int, name: str) -> int:
-    """Open a regular file, and no link; the caller closes it.
-
-    Raises:
-        OSError: it is missing, or not a regular file.
-    """
-    # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(name, flags, dir_fd=parent)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), name)
-    return descriptor
 
 
 def digest_of(descriptor: int) -> str:

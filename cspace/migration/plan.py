@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -12,7 +10,7 @@ from cspace.events import Report, ignore
 from cspace.migration.groups import Groups, group, refuse_together
 from cspace.migration.index import INDEX, is_stub, merge_lines
 from cspace.migration.model import Choice, Fate, Plan, Planned, Policy, Source, Target
-from cspace.migration.names import fold, fold_path, with_mark
+from cspace.migration.names import fold, fold_path, iter_marked
 from cspace.migration.place import ABSENT, Place, Standing
 from cspace.migration.reading import BY_KIND, Found, read_source
 
@@ -119,7 +117,7 @@ def _free(
     scene: _Scene, path: PurePosixPath, mark: str, digest: str, *, last: bool = False
 ) -> tuple[PurePosixPath, bool]:
     """Return a name for a version of a file, and whether that very version is there already."""
-    for name in _candidates(path.name, mark, last=last):
+    for name in iter_marked(path.name, mark, last=last):
         candidate = path.with_name(name)
         folded = fold_path(candidate)
         if folded in scene.taken or scene.groups.has(folded):
@@ -130,9 +128,3 @@ def _free(
             scene.taken.add(folded)
             return candidate, there
     raise AssertionError("there are endless candidates")
-
-
-def _candidates(name: str, mark: str, *, last: bool) -> Iterator[str]:
-    yield with_mark(name, mark, last=last)
-    for number in itertools.count(2):
-        yield with_mark(name, f"{mark}-{number}", last=last)

@@ -66,7 +66,7 @@ class Staging:
 
     def read(self, name: str) -> bytes:
         """Return what a small file holds."""
-        return beneath.read_limited(place.open_file(self.directory, name), name)
+        return beneath.read_limited(beneath.open_child_file(self.directory, name), name)
 
     def replace(self, name: str, content: bytes) -> None:
         """Give a file other content."""

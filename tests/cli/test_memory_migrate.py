@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
+from cspace.cli.plans import show_brought
+from cspace.lifecycle.bring_home import Brought
+from cspace.migration.model import Fate, Planned
 from tests.cli.test_app import cspace
 
 DEAD = "unix:///nowhere/docker.sock"
@@ -63,3 +66,15 @@ def test_every_command_explains_itself_with_an_example(
     answer = cspace(*words, "--help", cwd=tmp_path)
     assert answer.returncode == 0
     assert "Example" in answer.stdout
+
+
+def test_what_changed_meanwhile_is_never_nothing_left_to_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = PurePosixPath("role.md")
+    changed = Planned(path, Fate.NEW, 1, "0" * 64, path, "it changed", path)
+    brought = Brought(
+        "volume v", dry_run=False, files=(changed,), others=0, refused=(changed,), left=(changed,)
+    )
+    show_brought(brought)
+    assert capsys.readouterr().out.splitlines()[-1] == "0 files written"

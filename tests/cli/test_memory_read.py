@@ -177,6 +177,35 @@ def test_inside_an_instance_the_hosts_memory_is_refused(
     assert "hint: on the host: cspace memory list --host" in answer.stderr
 
 
+@pytest.fixture
+def hosts(filled: Path, home: Path) -> Path:
+    """Return the memory that Claude Code keeps of the project outside of instances."""
+    memory = home / ".claude/projects" / slug_of_path(filled) / "memory"
+    memory.mkdir(parents=True)
+    return memory
+
+
+def test_hints_about_the_hosts_memory_lead_to_the_hosts_memory(filled: Path, hosts: Path) -> None:
+    (hosts / "role.md").write_text("---\ntype: project\nmodified: 2020-01-01\n---\n")
+    (hosts / "linked.md").symlink_to("role.md")
+    for words in (("search", "pelican"), ("recall", "pelican"), ("show", "pelican")):
+        answer = cspace("memory", *words, "--host", cwd=filled)
+        assert answer.stderr.endswith("hint: cspace memory list --host\n"), words
+    listed = cspace("memory", "list", "--host", cwd=filled)
+    assert "skipped; see: cspace memory doctor --host\n" in listed.stderr
+    found = cspace("memory", "doctor", "--host", cwd=filled)
+    assert "still true: cspace memory show role.md --host\n" in found.stdout
+
+
+def test_an_empty_memory_of_the_hosts_is_not_filled_by_an_instance(
+    filled: Path, hosts: Path
+) -> None:
+    shown = cspace("memory", "show", "role", "--host", cwd=filled)
+    assert f"{hosts} holds no memory yet\nhint: Claude Code writes it: claude\n" in shown.stderr
+    listed = cspace("memory", "list", "--host", cwd=filled)
+    assert listed.stderr.endswith("no memories yet; Claude Code writes them: claude\n")
+
+
 def test_names_are_completed(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(filled)
     assert complete_memory("r") == ["role.md"]

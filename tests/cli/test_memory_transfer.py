@@ -274,4 +274,6 @@ def test_inside_an_instance_nothing_is_moved(
         answer = cspace("memory", *words, cwd=full)
         assert answer.returncode == 2
         assert "not inside an instance" in answer.stderr
-    assert cspace("sessions", "migrate", cwd=full).returncode == 2
+    transcripts = cspace("sessions", "migrate", cwd=full)
+    assert transcripts.returncode == 2
+    assert "hint: the same command on the host, in the project" in transcripts.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cspace import files, proc
+from cspace.cli import render
 from cspace.deps import Deps
 from cspace.errors import UsageError
 from cspace.events import ignore
@@ -19,7 +20,7 @@ from cspace.lifecycle.host import Host
 from cspace.lifecycle.leftovers import IN_USE, Kind, Leftover, Machine, find_leftovers
 from cspace.lifecycle.prune import Pruned, discard, prune
 from cspace.lifecycle.up import Wish, up
-from cspace.paths import InstancePaths
+from cspace.paths import InstancePaths, instance_paths
 
 pytestmark = pytest.mark.docker
 
@@ -150,6 +151,19 @@ def test_an_instance_whose_record_is_not_understood_is_not_said_to_lack_its_proj
     left = found(replace(machine, here=None))[instance(machine, host)]
     assert left.reason.startswith(f"its project is not known: {paths.record} has schema 99")
     assert str(left.remedy).startswith(f"in its project: cspace down {NAME}")
+
+
+def test_transcripts_that_can_not_be_kept_when_an_orphan_goes_are_named(
+    repo: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = Deps(repo, dict(os.environ), render.progress).machine()
+    lost = instance_paths(home / ".cspace", "gone-1234abcd", NAME)
+    (lost.claude / "projects/-workspace").mkdir(parents=True)
+    (lost.claude / "projects/-workspace/5f0c9a21.jsonl").write_text("{}\n", encoding="utf-8")
+    lost.sessions.parents[1].write_text("a file in the way\n", encoding="utf-8")
+    discard(machine, f"gone-1234abcd/{NAME}")
+    assert not lost.state.exists()
+    assert "the transcripts in" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("what", ["mercury", "../mercury", "a/../b", "nowhere-12345678/mercury"])

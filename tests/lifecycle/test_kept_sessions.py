@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cspace import proc
+from cspace.beneath import MAX_DEPTH
 from cspace.errors import CspaceError
 from cspace.files import Owner
-from cspace.lifecycle.kept_sessions import MAX_DEPTH, ensure_sessions, forget_empty, move_earlier
+from cspace.lifecycle.kept_sessions import ensure_sessions, forget_empty, move_earlier
 from cspace.paths import InstancePaths, instance_paths
 
 OWNER = Owner(os.geteuid(), os.getegid())
@@ -76,6 +78,19 @@ def test_what_is_there_already_is_never_overwritten(paths: InstancePaths) -> Non
     }
 
 
+def test_a_name_as_long_as_names_can_be_is_kept_beside_too(paths: InstancePaths) -> None:
+    long = f"-workspace/{'a' * 249}.jsonl"
+    write(paths.sessions / long, "new\n")
+    for text in ("old\n", "older\n"):
+        earlier(paths, long, text)
+        move_earlier(paths, OWNER)
+    assert kept(paths) == {
+        long: "new\n",
+        f"-workspace/{'a' * 243}.older.jsonl": "old\n",
+        f"-workspace/{'a' * 241}.older-2.jsonl": "older\n",
+    }
+
+
 def test_a_move_that_was_killed_between_its_two_steps_goes_on(paths: InstancePaths) -> None:
     ensure_sessions(paths, OWNER)
     os.link(earlier(paths), paths.sessions / TRANSCRIPT)
@@ -118,9 +133,17 @@ def test_a_link_or_a_fifo_of_that_name_is_not_written_through(
     assert target.read_text(encoding="utf-8") == "private"
 
 
+@pytest.fixture
+def deep_paths(paths: InstancePaths) -> Iterator[InstancePaths]:
+    """Give paths below which a test may go deeper than pytest, which removes them, recurses."""
+    yield paths
+    proc.run("rm", "-r", paths.sessions, paths.state)
+
+
 def test_directories_that_are_closed_or_deeper_than_python_recurses_come_along(
-    paths: InstancePaths,
+    deep_paths: InstancePaths,
 ) -> None:
+    paths = deep_paths
     for top in (paths.claude / "projects", paths.sessions):
         write(top / "-workspace/closed/one.jsonl")
         place = top / "-workspace"

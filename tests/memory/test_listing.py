@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cspace.beneath import MAX_DEPTH
 from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.memory.listing import age_of, get_memory, get_path, list_memories
 from cspace.memory.place import Place
-from cspace.memory.tree import MAX_DEPTH
 from tests.conftest import Clock
 from tests.memory.conftest import INDEX, ROLE, put
 
