@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from cspace.beneath import MAX_BYTES
 from cspace.events import Report, ignore
 from cspace.migration.groups import Groups, group, refuse_together
 from cspace.migration.index import INDEX, is_stub, merge_lines
@@ -90,8 +91,10 @@ def _plan_index(scene: _Scene, conflict: Planned, theirs: bytes | None) -> Plann
     return _merge(conflict, ours, theirs, standing) if scene.policy.merge_index else None
 
 
-def _merge(conflict: Planned, ours: bytes, theirs: bytes, standing: str) -> Planned:
+def _merge(conflict: Planned, ours: bytes, theirs: bytes, standing: str) -> Planned | None:
     merged = merge_lines(ours, theirs)
+    if len(merged) > MAX_BYTES:
+        return None  # nobody would read it, the next merge neither
     if merged == ours:
         return replace(conflict, found=INDEX, result=standing, reason="ours has every line of it")
     result = hashlib.sha256(merged).hexdigest()

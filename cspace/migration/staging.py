@@ -103,9 +103,11 @@ def locked(target: Target) -> Iterator[Path]:
 
     Raises:
         Conflict: another one was at work for LOCK_SECONDS.
+        CspaceError: that directory is a link, or none.
     """
     above = target.place.parent
-    with beneath.pinned(target.root, above, create=True, owner=target.owner) as directory:
+    beneath.ensure_directory(target.root, above, owner=target.owner)
+    with beneath.pinned(target.root, above) as directory:
         # Named as a document's lock: that is what every project has git ignore.
         lock = directory / f".{target.place.name}.md.lock"
         shown = str(target.root / target.place)
