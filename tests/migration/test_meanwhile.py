@@ -65,6 +65,17 @@ def test_a_file_changed_while_it_is_copied_is_said_and_a_new_run_mends_it(
     assert texts(tmp_path) == later
 
 
+def test_a_file_that_came_while_others_were_copied_keeps_the_source_needed(tmp_path: Path) -> None:
+    late = {"a.md": "a", "sub/late.md": "late"}
+    growing = streams(tar({"a.md": "a"}), tar(late))
+    outcome = migrate(growing, tmp_path)
+    assert list(refused(outcome)) == [str(one.path) for one in outcome.left] == ["sub/late.md"]
+    assert (outcome.verified, outcome.dispensable) == (False, False)
+    assert texts(tmp_path) == {"a.md": "a"}
+    assert migrate(growing, tmp_path).dispensable
+    assert texts(tmp_path) == late
+
+
 def test_a_source_that_is_cut_while_it_is_copied_lands_nothing(tmp_path: Path) -> None:
     whole = tar({"a.md": "a", "b.md": "b"})
     with pytest.raises(CspaceError, match="can not be read to its end"):
