@@ -65,4 +65,6 @@ def _show_removal(migrated: Migrated) -> None:
         )
     elif migrated.brought.verified:
         users = ", ".join(migrated.users)
-        render.show_lines([f"every file was verified; the volume is still used by: {users}"])
+        render.show_lines(
+            [f"every file was verified; the volume is, or just was, used by: {users}"]
+        )

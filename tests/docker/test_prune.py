@@ -134,7 +134,10 @@ def test_an_instance_whose_project_is_gone_goes_only_when_it_is_named(
     discard(elsewhere, what)
     assert not paths.state.exists()
     assert transcript.is_file()
-    left = found(elsewhere)[str(paths.sessions)]
+    (paths.sessions.parent / f".{paths.sessions.name}.md.lock").touch()
+    everything = found(elsewhere)
+    assert not [what for what in everything if what.endswith(".lock")]
+    left = everything[str(paths.sessions)]
     assert left.kind is Kind.SESSIONS
     assert left.remedy == f"if nobody needs them: rm -r {paths.sessions}"
     assert pruned(elsewhere).removed == ()
