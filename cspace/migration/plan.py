@@ -79,16 +79,18 @@ def _look(scene: _Scene, path: PurePosixPath) -> Standing:
 def _plan_index(scene: _Scene, conflict: Planned, theirs: bytes | None) -> Planned | None:
     """Plan two indexes that differ; None where they are two files like any others."""
     ours = scene.place.read_small(INDEX) if conflict.path == INDEX else None
-    if ours is None or theirs is None:
+    if ours is None:
         return None
     standing = hashlib.sha256(ours).hexdigest()
-    if is_stub(theirs):
+    if theirs is not None and is_stub(theirs):
         why = "it says nothing yet"
         return replace(conflict, fate=Fate.SAME, found=INDEX, result=standing, reason=why)
     if is_stub(ours):
         landing = _land(conflict, INDEX, fate=Fate.NEW)
         return replace(landing, replaces=standing, reason="ours says nothing yet")
-    return _merge(conflict, ours, theirs, standing) if scene.policy.merge_index else None
+    if theirs is None or not scene.policy.merge_index:
+        return None
+    return _merge(conflict, ours, theirs, standing)
 
 
 def _merge(conflict: Planned, ours: bytes, theirs: bytes, standing: str) -> Planned | None:

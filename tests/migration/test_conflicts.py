@@ -117,6 +117,14 @@ def test_an_untouched_index_counts_as_absent(tmp_path: Path, stub: str) -> None:
     assert outcome.verified
 
 
+def test_an_untouched_index_gives_way_to_one_that_is_too_large_to_merge(tmp_path: Path) -> None:
+    write(tmp_path, {"MEMORY.md": "\n"})
+    large = "- theirs\n" * (MAX_BYTES // 9 + 1)
+    outcome = migrate(source({"MEMORY.md": large}), tmp_path, MERGE)
+    assert ([one.fate for one in outcome.plan.files], outcome.verified) == ([Fate.NEW], True)
+    assert texts(tmp_path) == {"MEMORY.md": large}
+
+
 def test_an_untouched_index_of_the_source_brings_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"MEMORY.md": "- ours\n"})
     outcome = migrate(source({"MEMORY.md": "\n"}), tmp_path, THEIRS)
