@@ -63,4 +63,6 @@ def _show_removal(migrated: Migrated) -> None:
         render.show_lines([f"every file was verified; the volume may go: {migrated.removal}"])
     elif migrated.brought.verified:
         users = ", ".join(migrated.users)
-        render.show_lines([f"every file was verified; the volume is still used by: {users}"])
+        render.show_lines(
+            [f"every file was verified; the volume is, or just was, used by: {users}"]
+        )

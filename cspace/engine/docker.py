@@ -12,8 +12,10 @@ import json
 import os
 import tarfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -21,10 +23,16 @@ from typing import Any, BinaryIO
 import docker
 from docker.context import ContextAPI
 from docker.context.config import get_current_context_name
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.errors import (
+    APIError,
+    DockerException,
+    ImageNotFound,
+    NotFound,
+    create_api_error_from_http_exception,
+)
 from docker.types import Mount as ApiMount
 from docker.utils import kwargs_from_env
-from requests.exceptions import RequestException
+from requests.exceptions import HTTPError, RequestException
 
 from cspace import proc
 from cspace.engine.model import (
@@ -68,6 +76,8 @@ _EMPTY_IMAGE = ("cspace-probe", "empty")
 # What marks a container that reads a volume: never started, and no use of it.
 _READER = "dev.cspace.reader"
 _VOLUME_PLACE = "/volume"
+# What marks a volume that nobody wanted: the engine makes one that has gone when it is mounted.
+_MADE = "dev.cspace.made"
 
 
 class DockerEngine:
@@ -170,18 +180,43 @@ class DockerEngine:
                 # A container that names a missing volume would make it.
                 self._api.inspect_volume(name)
             except NotFound:
-                raise Missing(
-                    f"there is no volume {name!r}", hint="docker volume ls shows what there is"
-                ) from None
-            # Without a copy: the empty image has nothing to fill an empty volume with.
-            mount = ApiMount(_VOLUME_PLACE, name, type="volume", read_only=True, no_copy=True)
-            reader = self._create_reader([mount], {**labels, _READER: name})
+                raise _missing(name) from None
+        container = self._create_volume_reader(name, labels)
         try:
-            with self._archive(reader, f"{_VOLUME_PLACE}/.") as stream:
+            with self._archive(container, f"{_VOLUME_PLACE}/.") as stream:
                 yield stream
         finally:
-            with _translated(), contextlib.suppress(NotFound):
-                self._api.remove_container(reader, force=True)
+            self._remove_container(container)
+
+    def _create_volume_reader(self, name: str, labels: Mapping[str, str]) -> str:
+        """Create a container with a volume and return its id.
+
+        Raises:
+            NotFound: the volume has gone since it was looked for; none is made.
+        """
+        made = uuid.uuid4().hex
+        # Without a copy: the empty image has nothing to fill an empty volume with. The label is for
+        # a volume that the engine has to make for the mount; one that is there stays as it is.
+        mount = ApiMount(
+            _VOLUME_PLACE, name, type="volume", read_only=True, no_copy=True, labels={_MADE: made}
+        )
+        with _translated():
+            container = self._create_reader([mount], {**labels, _READER: name})
+            if (self._api.inspect_volume(name)["Labels"] or {}).get(_MADE) == made:
+                self._remove_container(container)
+                self._api.remove_volume(name)
+                raise _missing(name)
+        return container
+
+    def _remove_container(self, container: str) -> None:
+        with _translated():
+            try:
+                self._api.remove_container(container, force=True)
+            except NotFound:
+                pass
+            except APIError as error:
+                if error.status_code != HTTPStatus.CONFLICT:  # somebody else removes it
+                    raise
 
     @contextlib.contextmanager
     def _archive(self, container: str, path: str) -> Iterator[BinaryIO]:
@@ -315,6 +350,9 @@ class DockerEngine:
         with _translated(), contextlib.suppress(NotFound):
             self._api.stop(container.id, timeout=STOP_TIMEOUT_SECONDS)
 
+    def remove(self, container: Container) -> None:
+        self._remove_container(container.id)
+
     def remove_all(self, labels: Mapping[str, str]) -> None:
         filters = _filters(labels)
         with _translated():
@@ -348,6 +386,10 @@ def _endpoint() -> dict[str, Any]:
     return {"base_url": context.Host, "tls": context.TLSConfig or False}
 
 
+def _missing(volume: str) -> Missing:
+    return Missing(f"there is no volume {volume!r}", hint="docker volume ls shows what there is")
+
+
 @contextlib.contextmanager
 def _translated() -> Iterator[None]:
     """Turn the library's exceptions into ours where they enter."""
@@ -356,9 +398,18 @@ def _translated() -> Iterator[None]:
     except (NotFound, ImageNotFound, CspaceError):
         raise
     except APIError as error:
-        raise CommandFailed(f"Docker said no: {error.explanation or error}") from error
+        raise _refused(error) from error
+    except HTTPError as error:  # of a call that is not the library's own
+        try:
+            create_api_error_from_http_exception(error)
+        except APIError as said:
+            raise _refused(said) from error
     except (DockerException, RequestException, OSError) as error:
         raise _unavailable(error) from error
+
+
+def _refused(error: APIError) -> CommandFailed:
+    return CommandFailed(f"Docker said no: {error.explanation or error}")
 
 
 def _unavailable(error: BaseException) -> EngineUnavailable:

@@ -147,8 +147,7 @@ class Engine(Protocol):
 
         Args:
             labels: what the container that reads it carries, until it is removed. One that a kill
-                left keeps the volume from being removed: `remove_all` of the same labels, which
-                leaves the volume as it is.
+                left keeps the volume from being removed: `remove` it.
 
         Raises:
             NotFound: there is no such volume; none is made.
@@ -189,6 +188,9 @@ class Engine(Protocol):
 
     def stop(self, container: Container) -> None:
         """Stop a container; it keeps its file system."""
+
+    def remove(self, container: Container) -> None:
+        """Remove a container, running or not; volumes that it mounts stay."""
 
     def remove_all(self, labels: Mapping[str, str]) -> None:
         """Remove the containers, networks and volumes that carry all labels, running or not."""

@@ -6,15 +6,16 @@ Reads only. What may hold work is found too, and has a remedy: the command that 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shlex import quote
 
-from cspace import files, proc
+from cspace import beneath, files, proc
 from cspace.clock import Clock
 from cspace.engine.model import AT_REST, Engine
 from cspace.errors import CommandFailed, CspaceError
@@ -25,7 +26,9 @@ from cspace.instance.archive import ROOT, list_archives, list_exchanges
 from cspace.instance.observe import Observed, Status, observe_instance, state_names
 from cspace.instance.record import load_record
 from cspace.lifecycle.archives import measure
+from cspace.migration.staging import list_staged
 from cspace.paths import (
+    MEMORY,
     QUARANTINE,
     InstancePaths,
     build_directory,
@@ -256,6 +259,9 @@ def root_of(machine: Machine, paths: InstancePaths) -> Path | None:
 def _of_project(machine: Machine, root: Path) -> Iterator[Leftover]:
     machine.report(Event("prune", "measure", State.STARTED, str(root)))
     yield from _temporary(root / ".git")
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.close(beneath.open_directory(root, PurePosixPath(MEMORY).parent))  # no link
+        yield from _staged(root / PurePosixPath(MEMORY).parent)
     place = f"cd {quote(str(root))} && cspace"
     if (root / QUARANTINE).is_dir() and any((root / QUARANTINE).iterdir()):
         reason, size = "moved aside from the shared directories", _size(root / QUARANTINE)
@@ -269,8 +275,16 @@ def _of_project(machine: Machine, root: Path) -> Iterator[Leftover]:
             yield Leftover(Kind.ARCHIVES, str(root), size, reason, f"{place} archive list")
 
 
+def _staged(above: Path) -> Iterator[Leftover]:
+    for path, lock in list_staged(above):
+        reason = "a killed migration left it"
+        yield _unless_held(Leftover(Kind.DIRECTORY, str(path), _size(path), reason, lock=lock))
+
+
 def _sessions(machine: Machine) -> Iterator[Leftover]:
-    """Find the transcripts and notes of instances that are gone; only a person removes them."""
+    """Find half a migration, and what instances left that are gone: a person removes that."""
+    for project in sorted(sessions_directory(machine.user).glob("*")):
+        yield from _staged(project)
     for place in sorted(sessions_directory(machine.user).glob("*/*")):
         paths = parse_instance(machine.user, f"{place.parent.name}/{place.name}")
         if paths is not None and place.is_dir() and not paths.state.exists():

@@ -13,7 +13,7 @@ from cspace.lifecycle.bring_home import Brought, Home, bring
 from cspace.migration.index import INDEX, is_stub
 from cspace.migration.legacy import is_memory_of, memory_volumes
 from cspace.migration.model import Policy
-from cspace.migration.volumes import find_memory_volume, memory_target, reading, volume_source
+from cspace.migration.volumes import clear_readers, find_memory_volume, memory_target, volume_source
 from cspace.paths import MEMORY
 
 LIST = "cspace memory migrate --list"
@@ -26,7 +26,7 @@ class Migrated:
 
     Attributes:
         removal: the command that removes the volume; None while it is needed, or used.
-        users: the containers that use the volume.
+        users: the containers that use the volume, or did when it was going to be read.
     """
 
     volume: str
@@ -68,20 +68,20 @@ def migrate(
         home.sweep()
     source = volume_source(engine, home.user, name)
     target = memory_target(home.project.root, home.owner)
+    # One that is gone at the end may have written after the volume was read.
+    users = _list_users(engine, name)
     brought = bring(source, target, policy, home.report, dry_run=dry_run)
-    return _conclude(engine, home, name, brought)
-
-
-def _conclude(engine: Engine, home: Home, volume: str, brought: Brought) -> Migrated:
-    """Say whether a volume may go, and how."""
-    if brought.dispensable:
+    users |= _list_users(engine, name)
+    removal = None
+    if brought.dispensable and not users:
         # What a killed call left of its reading would hold the volume.
-        engine.remove_all(reading(home.user, volume))
-    users = tuple(container.name for container in engine.volume_users(volume))
-    removal = (
-        f"docker volume rm {shlex.quote(volume)}" if brought.dispensable and not users else None
-    )
-    return Migrated(volume, brought, removal, users)
+        clear_readers(engine, home.user)
+        removal = f"docker volume rm {shlex.quote(name)}"
+    return Migrated(name, brought, removal, tuple(sorted(users)))
+
+
+def _list_users(engine: Engine, volume: str) -> set[str]:
+    return {container.name for container in engine.volume_users(volume)}
 
 
 def find_forgotten(engine: Engine, root: Path) -> str | None:
@@ -98,7 +98,10 @@ def find_forgotten(engine: Engine, root: Path) -> str | None:
 
 
 def _is_empty(root: Path) -> bool:
-    with beneath.pinned(root, PurePosixPath(MEMORY)) as memory:
-        if {path.name for path in memory.iterdir()} - {INDEX.name}:
-            return False
-        return is_stub(beneath.read_file(memory, INDEX))
+    try:
+        with beneath.pinned(root, PurePosixPath(MEMORY)) as memory:
+            if {path.name for path in memory.iterdir()} - {INDEX.name}:
+                return False
+            return is_stub(beneath.read_file(memory, INDEX))
+    except FileNotFoundError:
+        return True

@@ -111,7 +111,9 @@ def migrate(
     # Two volumes of one instance go one after the other.
     turns = {instance: threading.Lock() for instance in instances.values()}
     if not dry_run:
-        files.ensure_directory(home.user, owner=home.owner, mode=0o700)
+        # Transcripts are not for everybody on a machine.
+        place = instance_sessions(home.user, home.project.id, "any").parent
+        files.ensure_directory(place, owner=home.owner, mode=0o700)
 
     def act(volume: str) -> Brought:
         instance = instances[volume]

@@ -6,21 +6,23 @@ import contextlib
 import hashlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from cspace.errors import Conflict, expected
 from cspace.events import Report, ignore
 from cspace.migration.index import merge_lines
-from cspace.migration.model import Outcome, Plan, Planned, Source, Target
+from cspace.migration.model import Fate, Outcome, Plan, Planned, Source, Target
 from cspace.migration.place import OBSTACLES, Place, look
 from cspace.migration.progress import Progress
 from cspace.migration.publishing import MEANWHILE, publish
+from cspace.migration.reading import find_path
 from cspace.migration.staging import Staging, locked, staging
 from cspace.migration.stream import Entry, Kind, iter_entries
 
 _CHANGED = "the source got another content of it while it was copied"
+_CAME = "the source got it while others were copied"
 
 
 def apply_plan(plan: Plan, source: Source, target: Target, report: Report = ignore) -> Outcome:
@@ -36,7 +38,7 @@ def apply_plan(plan: Plan, source: Source, target: Target, report: Report = igno
             was published before that is whole.
     """
     place = Place(target)
-    done = _Done([], [])
+    done = _Done([], [], [])
     try:
         with locked(target) as above:
             if plan.pending:
@@ -46,18 +48,20 @@ def apply_plan(plan: Plan, source: Source, target: Target, report: Report = igno
                     os.sync()  # one for all: ten thousand fsync take minutes
                     _publish(copies)
                 os.sync()  # before anybody is told that the source can go
-            left = _verify(plan, source, place, report)
+            left = (*_verify(plan, source, place, report), *done.came)
     except OSError as error:
         raise expected(error) from error
+    left = tuple(sorted(left, key=lambda planned: planned.path))
     return Outcome(plan, tuple(done.written), tuple(done.refused), left)
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What was written so far, and what was refused."""
+    """What was written so far, and what was refused; `came` is of that what no plan knew of."""
 
     written: list[Planned]
     refused: list[Planned]
+    came: list[Planned]
 
     def refuse(self, planned: Planned, why: str) -> None:
         self.refused.append(replace(planned, reason=why))
@@ -84,6 +88,15 @@ class _Copies:
             else:
                 self.ready[name] = planned
 
+    def pass_by(self, entry: Entry, known: Set[PurePosixPath]) -> None:
+        """Note a file that is not copied, where no plan could know of it."""
+        path = find_path(entry.name, self.place.target)
+        if path is not None and path not in known:
+            origin = PurePosixPath(entry.name)
+            came = Planned(path, Fate.NEW, entry.size, None, None, _CAME, origin)
+            self.done.came.append(came)
+            self.done.refused.append(came)
+
     def _finish(self, name: str, planned: Planned) -> str:
         """Turn what was copied into what will land; say why it can not, empty when it can."""
         if planned.result == planned.digest:
@@ -102,6 +115,7 @@ def _stage(plan: Plan, source: Source, copies: _Copies, report: Report) -> None:
     for number, planned in enumerate(plan.pending):
         wanted.setdefault(planned.origin, {})[str(number)] = planned
     total = sum(planned.size or 0 for planned in plan.pending)
+    known = {planned.path for planned in plan.files}
     with (
         contextlib.closing(iter_entries(source)) as entries,
         Progress(source.name, "copy", report, total) as progress,
@@ -111,6 +125,8 @@ def _stage(plan: Plan, source: Source, copies: _Copies, report: Report) -> None:
             # Twice in a stream, the second one is another file than was planned.
             if entry.kind is Kind.FILE and origin in wanted:
                 copies.take(entry, wanted.pop(origin), progress)
+            elif entry.kind in (Kind.FILE, Kind.HARD_LINK):
+                copies.pass_by(entry, known)
     for planned in itertools.chain.from_iterable(group.values() for group in wanted.values()):
         copies.done.refuse(planned, _CHANGED)
 
@@ -151,7 +167,7 @@ def _verify(plan: Plan, source: Source, place: Place, report: Report) -> tuple[P
         held.sort(key=lambda planned: planned.spot.parent)
         for parent, group in itertools.groupby(held, key=lambda planned: planned.spot.parent):
             left += _missing(place, parent, group, progress)
-    return tuple(sorted(left, key=lambda planned: planned.path))
+    return tuple(left)
 
 
 def _missing(

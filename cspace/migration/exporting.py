@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from shlex import quote
 from typing import IO
 
 from cspace import beneath, files
@@ -124,10 +125,18 @@ def new_file(path: Path, owner: Owner, *, force: bool) -> Iterator[IO[bytes]]:
     """Give what becomes the file at path when the block ends well, whole at once.
 
     Raises:
-        Conflict: something stands there already, and it is not to be replaced.
+        Conflict: something stands there already, and it is not to be replaced, or no file.
+        NotFound: the directory does not exist.
     """
-    if not force and os.path.lexists(path):
-        raise _taken(path)
+    if not path.parent.is_dir():
+        raise NotFound(
+            f"{str(path.parent)!r} does not exist", hint=f"mkdir -p {quote(str(path.parent))}"
+        )
+    if os.path.lexists(path):
+        if not force:
+            raise _taken(path)
+        if not path.is_file():
+            raise Conflict(f"{str(path)!r} is not a file", hint="another name")
     # One that only its owner reads: memories are not for everybody on a machine.
     with files.temporary(path, b"", mode=0o600, owner=owner) as written:
         with written.open("r+b") as file:

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from cspace.beneath import MAX_BYTES
 from cspace.events import Report, ignore
 from cspace.migration.groups import Groups, group, refuse_together
 from cspace.migration.index import INDEX, is_stub, merge_lines
@@ -76,20 +77,24 @@ def _look(scene: _Scene, path: PurePosixPath) -> Standing:
 def _plan_index(scene: _Scene, conflict: Planned, theirs: bytes | None) -> Planned | None:
     """Plan two indexes that differ; None where they are two files like any others."""
     ours = scene.place.read_small(INDEX) if conflict.path == INDEX else None
-    if ours is None or theirs is None:
+    if ours is None:
         return None
     standing = hashlib.sha256(ours).hexdigest()
-    if is_stub(theirs):
+    if theirs is not None and is_stub(theirs):
         why = "it says nothing yet"
         return replace(conflict, fate=Fate.SAME, found=INDEX, result=standing, reason=why)
     if is_stub(ours):
         landing = _land(conflict, INDEX, fate=Fate.NEW)
         return replace(landing, replaces=standing, reason="ours says nothing yet")
-    return _merge(conflict, ours, theirs, standing) if scene.policy.merge_index else None
+    if theirs is None or not scene.policy.merge_index:
+        return None
+    return _merge(conflict, ours, theirs, standing)
 
 
-def _merge(conflict: Planned, ours: bytes, theirs: bytes, standing: str) -> Planned:
+def _merge(conflict: Planned, ours: bytes, theirs: bytes, standing: str) -> Planned | None:
     merged = merge_lines(ours, theirs)
+    if len(merged) > MAX_BYTES:
+        return None  # nobody would read it, the next merge neither
     if merged == ours:
         return replace(conflict, found=INDEX, result=standing, reason="ours has every line of it")
     result = hashlib.sha256(merged).hexdigest()

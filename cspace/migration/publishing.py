@@ -19,8 +19,7 @@ def publish(staged: Staging, name: str, planned: Planned, parent: int) -> bool:
         Conflict: something else stands there than was planned; it stays.
     """
     if planned.replaces is not None:
-        _replace(staged, name, planned, parent)
-        return True
+        return _replace(staged, name, planned, parent)
     try:
         os.link(name, planned.spot.name, src_dir_fd=staged.directory, dst_dir_fd=parent,
                 follow_symlinks=False)  # fmt: skip
@@ -31,14 +30,17 @@ def publish(staged: Staging, name: str, planned: Planned, parent: int) -> bool:
     return True
 
 
-def _replace(staged: Staging, name: str, planned: Planned, parent: int) -> None:
+def _replace(staged: Staging, name: str, planned: Planned, parent: int) -> bool:
     ours = planned.spot.name
+    if look(parent, ours).digest == planned.result:
+        return False  # another migration was faster
     if planned.aside is not None:
         _keep(planned, ours, planned.aside.name, parent)
     # The last look: what another one renames to this name from here on is lost to a rename.
     if look(parent, ours).digest != planned.replaces:
         raise Conflict(MEANWHILE)
     os.rename(name, ours, src_dir_fd=staged.directory, dst_dir_fd=parent)
+    return True
 
 
 def _keep(planned: Planned, ours: str, aside: str, parent: int) -> None:

@@ -73,16 +73,21 @@ def read_source(source: Source, target: Target, report: Report) -> Contents:
     return contents
 
 
+def find_path(name: str, target: Target) -> PurePosixPath | None:
+    """Return where a name of a source belongs, safe or not; None for what is not wanted."""
+    origin = PurePosixPath(name)
+    return origin if leaves(name) else target.wanted(origin)
+
+
 def _take(contents: Contents, entry: Entry, target: Target, progress: Progress) -> None:
     origin = PurePosixPath(entry.name)
-    refusal = leaves(entry.name)
-    path = origin if refusal else target.wanted(origin)
+    path = find_path(entry.name, target)
     if path is None:
         contents.others += entry.kind in (Kind.FILE, Kind.HARD_LINK)
         if entry.kind is Kind.FILE:
             contents.files[origin] = Found(origin, origin, entry.size, None)
         return
-    refusal = refusal or refuse(path)
+    refusal = leaves(entry.name) or refuse(path)
     if entry.kind is Kind.FILE:
         found = contents.files[origin] = _read(entry, path, origin, refusal, progress)
     elif entry.kind is Kind.HARD_LINK:

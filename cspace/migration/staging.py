@@ -24,6 +24,9 @@ LOCK_SECONDS = 60.0
 _ZEROS = bytes(CHUNK_BYTES)
 # What some file system can not hold is no time that a file was changed.
 _LATEST = 2**32
+_SUFFIX = f".migration{TEMPORARY_SUFFIX}"
+# As that of a document: that is what every project has git ignore.
+_LOCK = ".md.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,12 @@ def locked(target: Target) -> Iterator[Path]:
 
     Raises:
         Conflict: another one was at work for LOCK_SECONDS.
+        CspaceError: that directory is a link, or none.
     """
     above = target.place.parent
-    with beneath.pinned(target.root, above, create=True, owner=target.owner) as directory:
-        # Named as a document's lock: that is what every project has git ignore.
-        lock = directory / f".{target.place.name}.md.lock"
+    beneath.ensure_directory(target.root, above, owner=target.owner)
+    with beneath.pinned(target.root, above) as directory:
+        lock = directory / f".{target.place.name}{_LOCK}"
         shown = str(target.root / target.place)
         # What a kill left while it made the lock is the same file, and in use once we hold that.
         files.sweep(directory)
@@ -134,8 +138,17 @@ def staging(target: Target, directory: Path) -> Iterator[Staging]:
         _clear(path)
 
 
+def list_staged(above: Path) -> tuple[tuple[Path, Path], ...]:
+    """List the directories for migrations to a place in above, each with the lock of its place.
+
+    Whose lock nobody holds is what a killed migration left.
+    """
+    names = (path.name.removesuffix(_SUFFIX) for path in sorted(above.glob(f".*{_SUFFIX}")))
+    return tuple((above / f"{name}{_SUFFIX}", above / f"{name}{_LOCK}") for name in names)
+
+
 def _name(target: Target) -> str:
-    return f".{target.place.name}.migration{TEMPORARY_SUFFIX}"
+    return f".{target.place.name}{_SUFFIX}"
 
 
 def _clear(path: Path) -> None:

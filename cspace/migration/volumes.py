@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
+from cspace.alive import is_alive, own_mark
 from cspace.engine.model import Engine
 from cspace.files import Owner
 from cspace.migration.legacy import memory_volumes
@@ -11,22 +15,35 @@ from cspace.migration.model import Source, Target
 from cspace.paths import MEMORY
 
 SUFFIX = "legacy"
+# Whose container it is, and of which process.
 _READING = "dev.cspace.migration"
+_PROCESS = "dev.cspace.migration.process"
 
 
-def reading(user: Path, volume: str) -> dict[str, str]:
-    """Return the label of the containers through which one user reads a volume.
+def clear_readers(engine: Engine, user: Path) -> None:
+    """Remove the containers through which a user read volumes in calls that were killed.
+
+    They keep a volume from being removed.
 
     Args:
         user: `~/.cspace`.
     """
-    return {_READING: f"{user}: {volume}"}
+    for container in engine.list_containers({_READING: str(user)}):
+        if not is_alive(container.labels.get(_PROCESS, "")):
+            engine.remove(container)
 
 
 def volume_source(engine: Engine, user: Path, volume: str) -> Source:
     """Return a volume as a source."""
-    marks = reading(user, volume)
-    return Source(f"volume {volume}", SUFFIX, lambda: engine.open_volume(volume, labels=marks))
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[BinaryIO]:
+        clear_readers(engine, user)
+        labels = {_READING: str(user), _PROCESS: own_mark()}
+        with engine.open_volume(volume, labels=labels) as stream:
+            yield stream
+
+    return Source(f"volume {volume}", SUFFIX, opened)
 
 
 def find_memory_volume(engine: Engine, directory: str) -> str | None:

@@ -7,17 +7,24 @@ import hashlib
 import json
 import os
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cspace import proc
 from cspace.engine.docker import DockerEngine
-from cspace.lifecycle.memory_migration import find_forgotten
-from cspace.project import project_id
+from cspace.events import Event, Report, State, ignore
+from cspace.lifecycle.bring_home import Home
+from cspace.lifecycle.memory_migration import find_forgotten, migrate
+from cspace.migration.model import Policy
+from cspace.owner import find_owner
+from cspace.project import Project, project_id
 from tests.cli.terminal import on_terminal
 from tests.cli.test_app import cspace
 from tests.docker.legacy_volumes import Volumes, docker, legacy_volumes, unique
@@ -201,9 +208,88 @@ def test_a_volume_in_use_is_not_named_for_removal(
     container = volumes.use(legacy)
     name = docker("inspect", "--format", "{{.Name}}", container).removeprefix("/")
     answer = ran("memory", "migrate", cwd=shop)
-    assert f"still used by: {name}" in answer.stdout
+    assert f"the volume is, or just was, used by: {name}" in answer.stdout
     assert "docker volume rm" not in answer.stdout
     assert shown("memory", "migrate", cwd=shop)["users"] == [name]
+
+
+def home_of(shop: Path, home: Path, report: Report = ignore) -> Home:
+    project = Project(project_id(shop), shop, shop)
+    return Home(project, home / ".cspace", find_owner(), report)
+
+
+def test_a_volume_that_was_in_use_while_it_was_read_is_not_named_for_removal(
+    shop: Path, home: Path, legacy: str, volumes: Volumes
+) -> None:
+    engine, container = DockerEngine(), volumes.use(legacy)
+
+    def end(event: Event) -> None:
+        if event.phase == "verify" and event.state is State.DONE:
+            volumes.free(container)
+
+    migrated = migrate(engine, home_of(shop, home, end), None, Policy(), dry_run=False)
+    assert engine.volume_users(legacy) == ()
+    assert (migrated.brought.dispensable, migrated.removal) == (True, None)
+    assert len(migrated.users) == 1
+    again = migrate(engine, home_of(shop, home), None, Policy(), dry_run=False)
+    assert again.removal == f"docker volume rm {legacy}"
+
+
+READ = """
+import sys
+from pathlib import Path
+from cspace.engine.docker import DockerEngine
+from cspace.migration.volumes import volume_source
+with volume_source(DockerEngine(), Path(sys.argv[1]), sys.argv[2]).open():
+    print("reading", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def reader(home: Path, volume: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a process that reads a volume until its stdin ends."""
+    with subprocess.Popen(
+        (sys.executable, "-c", READ, str(home / ".cspace"), volume),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"reading\n"
+        yield process
+
+
+def readers(volume: str) -> int:
+    return len(docker("ps", "--all", "--quiet", "--filter", f"volume={volume}").split())
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ("--list",), ()])
+def test_any_run_removes_what_a_killed_one_left_and_no_reader_that_lives(
+    shop: Path, home: Path, legacy: str, words: tuple[str, ...]
+) -> None:
+    with reader(home, legacy) as killed, reader(home, legacy) as alive:
+        killed.kill()
+        killed.wait()
+        assert readers(legacy) == 2
+        ran("memory", "migrate", *words, cwd=shop)
+        assert readers(legacy) == 1
+        alive.communicate()
+        assert alive.returncode == 0
+    assert readers(legacy) == 0
+
+
+def test_the_lock_of_a_migration_is_nothing_that_git_sees(shop: Path, legacy: str) -> None:
+    assert legacy
+    ran("init", cwd=shop)
+    proc.run("git", "add", "--all", cwd=shop)
+    proc.run("git", "commit", "--quiet", "--message=init", cwd=shop)
+    ran("memory", "migrate", cwd=shop)
+    assert (shop / ".cspace/.memory.md.lock").is_file()
+    words = ("git", "status", "--porcelain", "--untracked-files=all")
+    assert proc.run(*words, cwd=shop).text.splitlines() == [
+        " M .cspace/memory/MEMORY.md",
+        "?? .cspace/memory/role.md",
+        '?? ".cspace/memory/topics/deep/b c.md"',
+    ]
 
 
 def test_the_projects_name_is_also_found_in_lower_case(shop: Path, volumes: Volumes) -> None:
@@ -296,6 +382,9 @@ def test_transcripts_of_three_volumes_come_home_and_nothing_else(
     }
     place = sessions_of(home, shop)
     kept = {path: data for path, data in files(place).items() if not path.endswith(".lock")}
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (place, place.parent)] == [0o700] * 2
+    listed = shown("sessions", "list", cwd=shop)["sessions"]
+    assert {one["instance"] for one in listed} == {"mercury", "venus", "mars-2"}
     assert kept == transcripts
     assert "credentials" not in answer.stdout + answer.stderr
     assert SECRET.decode() not in answer.stdout + answer.stderr
@@ -380,11 +469,27 @@ def test_doctor_names_a_volume_that_did_not_come_home(shop: Path, legacy: str) -
 def test_an_empty_memory_reminds_up_of_the_volume(shop: Path, legacy: str) -> None:
     engine = DockerEngine()
     memory = shop / ".cspace/memory"
+    assert find_forgotten(engine, shop) == legacy
     memory.mkdir(parents=True)
+    assert find_forgotten(engine, shop) == legacy
     (memory / "MEMORY.md").touch()
     assert find_forgotten(engine, shop) == legacy
     (memory / "role.md").touch()
     assert find_forgotten(engine, shop) is None
+
+
+def test_up_says_that_an_empty_memory_has_a_volume_until_it_came_home(
+    shop: Path, home: Path, legacy: str
+) -> None:
+    said = f"volume {legacy} may hold this project's old memories: cspace memory migrate"
+    try:
+        answer = ran("up", "mercury", cwd=shop)
+        assert said in answer.stdout + answer.stderr
+        assert said in shown("up", "mercury", cwd=shop)["instances"][0]["notices"]
+        ran("memory", "migrate", cwd=shop)
+        assert shown("up", "mercury", cwd=shop)["instances"][0]["notices"] == []
+    finally:
+        ran("down", "--discard", "mercury", cwd=shop)
 
 
 def test_volumes_complete_from_the_engine(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -20,7 +20,9 @@ from cspace.lifecycle.host import Host
 from cspace.lifecycle.leftovers import IN_USE, Kind, Leftover, Machine, find_leftovers
 from cspace.lifecycle.prune import Pruned, discard, prune
 from cspace.lifecycle.up import Wish, up
-from cspace.paths import InstancePaths, instance_paths
+from cspace.migration.model import Target
+from cspace.migration.staging import locked, staging
+from cspace.paths import MEMORY, InstancePaths, instance_paths
 
 pytestmark = pytest.mark.docker
 
@@ -135,7 +137,10 @@ def test_an_instance_whose_project_is_gone_goes_only_when_it_is_named(
     discard(elsewhere, what)
     assert not paths.state.exists()
     assert transcript.is_file()
-    left = found(elsewhere)[str(paths.sessions)]
+    (paths.sessions.parent / f".{paths.sessions.name}.md.lock").touch()
+    everything = found(elsewhere)
+    assert not [what for what in everything if what.endswith(".lock")]
+    left = everything[str(paths.sessions)]
     assert left.kind is Kind.SESSIONS
     assert left.remedy == f"if nobody needs them: rm -r {paths.sessions}"
     assert pruned(elsewhere).removed == ()
@@ -213,3 +218,25 @@ def test_a_name_that_was_taken_and_never_used_is_free_again_after_a_minute(
     os.utime(paths.state, (1_700_000_000, 1_700_000_000))
     assert [one.kind for one in pruned(machine).removed] == [Kind.NAME]
     assert not paths.state.exists()
+
+
+@pytest.mark.parametrize("what", ["memory", "sessions"])
+def test_half_a_migration_that_was_killed_goes_unless_one_is_at_work(
+    machine: Machine, host: Host, paths: InstancePaths, what: str
+) -> None:
+    root = {"memory": host.project.root, "sessions": machine.user}[what]
+    root.mkdir(exist_ok=True)
+    whole = {"memory": root / MEMORY, "sessions": paths.sessions}[what]
+    place = PurePosixPath(whole.relative_to(root))
+    target = Target(root, place, host.owner, lambda path: path)
+    with locked(target) as above, staging(target, above):
+        (at_work,) = found(machine).values()
+        (root / place.parent / f".{place.name}.migration.cspace-tmp").rename(root / "left")
+    assert at_work.remedy == IN_USE
+    assert found(machine) == {}
+    (root / "left").rename(at_work.what)
+    (Path(at_work.what) / "0").write_text("half", encoding="utf-8")
+    (gone,) = pruned(machine).removed
+    assert (gone.what, gone.kind, Path(gone.what).exists()) == (
+        *(at_work.what, Kind.DIRECTORY, False),
+    )

@@ -22,7 +22,7 @@ import pytest
 from cspace import proc
 from cspace.engine.docker import DockerEngine
 from cspace.engine.model import State, Volume
-from cspace.errors import EngineUnavailable, NotFound
+from cspace.errors import CommandFailed, EngineUnavailable, NotFound
 from cspace.migration.apply import apply_plan
 from cspace.migration.model import Source
 from cspace.migration.plan import make_plan
@@ -124,6 +124,31 @@ def test_a_missing_volume_is_not_found_and_not_made(engine: DockerEngine) -> Non
     assert name not in {volume.name for volume in engine.list_volumes()}
 
 
+def test_a_volume_that_goes_before_it_is_mounted_is_not_made_by_the_mount(
+    engine: DockerEngine,
+) -> None:
+    name = f"cspace-test-{uuid.uuid4().hex}"
+    with pytest.raises(NotFound, match=name):
+        engine._create_volume_reader(name, {LABEL: name})  # as if it had been there a moment ago
+    assert name not in {volume.name for volume in engine.list_volumes()}
+    assert engine.list_containers({LABEL: name}) == ()
+
+
+def test_a_volume_that_can_not_be_mounted_is_no_engine_that_is_down(engine: DockerEngine) -> None:
+    name = f"cspace-test-{uuid.uuid4().hex}"
+    options = ("--opt=type=none", "--opt=o=bind", "--opt=device=/nowhere/at/all")
+    proc.run("docker", "volume", "create", f"--label={LABEL}={name}", *options, name)
+    try:
+        with (
+            pytest.raises(CommandFailed, match="/nowhere/at/all"),
+            engine.open_volume(name, labels={LABEL: name}),
+        ):
+            pass
+        assert engine.list_containers({LABEL: name}) == ()
+    finally:
+        engine.remove_all({LABEL: name})
+
+
 def test_who_mounts_a_volume_is_named_running_or_stopped(engine: DockerEngine, volume: str) -> None:
     # One directory of the same name, which the engine's own filter would take for it.
     other = proc.run("docker", "create", f"--label={LABEL}={volume}", f"--volume=/{volume}", BASE)
@@ -135,7 +160,7 @@ def test_who_mounts_a_volume_is_named_running_or_stopped(engine: DockerEngine, v
     assert other.text not in users
 
 
-def test_what_a_killed_reader_left_is_removed_by_its_label_and_the_volume_stays(
+def test_what_a_killed_reader_left_is_removed_and_the_volume_stays(
     engine: DockerEngine, volume: str
 ) -> None:
     code = (
@@ -144,8 +169,9 @@ def test_what_a_killed_reader_left_is_removed_by_its_label_and_the_volume_stays(
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
-    assert len(engine.list_containers({LABEL: "killed"})) == 1
-    engine.remove_all({LABEL: "killed"})
+    (left,) = engine.list_containers({LABEL: "killed"})
+    engine.remove(left)
+    engine.remove(left)
     assert engine.list_containers({LABEL: "killed"}) == ()
     assert volume in {each.name for each in engine.list_volumes()}
 
@@ -253,8 +279,8 @@ def test_a_volume_that_a_container_writes_to_meanwhile_is_never_landed_wrong(
     write(volume, "echo later >changing.md; rm gone.md; echo more >more.md")
     outcome = apply_plan(plan, there, home)
     assert texts(tmp_path) == {"steady.md": "steady\n"}
-    assert [str(one.path) for one in outcome.left] == ["changing.md", "gone.md"]
-    assert {str(one.path) for one in outcome.refused} == {"changing.md", "gone.md"}
+    assert [str(one.path) for one in outcome.left] == ["changing.md", "gone.md", "more.md"]
+    assert {one.path for one in outcome.refused} == {one.path for one in outcome.left}
     assert migrate(there, tmp_path).verified
     assert texts(tmp_path) == {
         "changing.md": "later\n", "more.md": "more\n", "steady.md": "steady\n",

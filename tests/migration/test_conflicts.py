@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cspace.beneath import MAX_BYTES
 from cspace.migration.index import is_stub, merge_lines
 from cspace.migration.model import Fate, Policy
 from cspace.migration.plan import make_plan
 from tests.migration.sources import (
     BOTH,
     OURS,
+    PLACE,
     THEIRS,
     migrate,
     source,
@@ -115,6 +117,14 @@ def test_an_untouched_index_counts_as_absent(tmp_path: Path, stub: str) -> None:
     assert outcome.verified
 
 
+def test_an_untouched_index_gives_way_to_one_that_is_too_large_to_merge(tmp_path: Path) -> None:
+    write(tmp_path, {"MEMORY.md": "\n"})
+    large = "- theirs\n" * (MAX_BYTES // 9 + 1)
+    outcome = migrate(source({"MEMORY.md": large}), tmp_path, MERGE)
+    assert ([one.fate for one in outcome.plan.files], outcome.verified) == ([Fate.NEW], True)
+    assert texts(tmp_path) == {"MEMORY.md": large}
+
+
 def test_an_untouched_index_of_the_source_brings_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"MEMORY.md": "- ours\n"})
     outcome = migrate(source({"MEMORY.md": "\n"}), tmp_path, THEIRS)
@@ -140,12 +150,33 @@ def test_an_index_is_merged_line_by_line_and_only_once(tmp_path: Path) -> None:
     assert (again.plan.pending, [str(one.path) for one in again.left]) == ((), ["sub/MEMORY.md"])
 
 
+def test_lines_that_differ_only_by_how_they_end_are_merged_once(tmp_path: Path) -> None:
+    write(tmp_path, {"MEMORY.md": "- a\n- b"})
+    there = source({"MEMORY.md": "- a\r\n- c\r\n\r\n"})
+    assert migrate(there, tmp_path, MERGE).verified
+    assert (tmp_path / PLACE / "MEMORY.md").read_bytes() == b"- a\n- b\n- c\r\n"
+    assert migrate(there, tmp_path, MERGE).written == ()
+
+
+def test_an_index_that_would_get_too_large_to_be_read_is_not_merged(tmp_path: Path) -> None:
+    theirs = b"".join(b"- %015d\n" % number for number in range(MAX_BYTES // 36 + 9))
+    there = source({"MEMORY.md": theirs})
+    ours = theirs.decode().replace("-", "+")
+    write(tmp_path, {"MEMORY.md": ours})
+    for _ in range(2):
+        outcome = migrate(there, tmp_path, MERGE)
+        assert [one.reason for one in outcome.left] == ["ours stays"]
+    assert texts(tmp_path) == {"MEMORY.md": ours}
+    assert migrate(there, tmp_path, Policy(BOTH.choice, merge_index=True)).verified
+
+
 @given(ours=st.binary(max_size=60), theirs=st.binary(max_size=60))
 def test_a_merged_index_has_every_line_of_both_and_ours_first(ours: bytes, theirs: bytes) -> None:
     merged = merge_lines(ours, theirs)
     assert merged.startswith(ours)
     lines = {line for line in (*ours.split(b"\n"), *theirs.split(b"\n")) if line.strip()}
-    assert lines <= set(merged.split(b"\n"))
+    ends = {line.removesuffix(b"\r") for line in lines}
+    assert ends <= {line.removesuffix(b"\r") for line in merged.split(b"\n")}
     assert merge_lines(merged, theirs) == merge_lines(merged, ours) == merged
     assert is_stub(ours + theirs) or not is_stub(merged)
 

@@ -168,6 +168,26 @@ def test_a_file_is_never_half_written(tmp_path: Path, clock: Clock) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_force_replaces_nothing_but_a_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "memory.tar"
+    make(path)
+    with pytest.raises(Conflict, match="not a file"), new_file(path, OURSELVES, force=True):
+        pass
+    assert [each.name for each in tmp_path.iterdir()] == ["memory.tar"]
+    assert not path.is_file()
+
+
+def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere/memory.tar"
+    with (
+        pytest.raises(NotFound, match=r"nowhere' does not exist") as refused,
+        new_file(path, OURSELVES, force=False),
+    ):
+        pass
+    assert refused.value.hint == f"mkdir -p {path.parent}"
+
+
 def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     path = tmp_path / "memory.tar"
     path.write_bytes(b"old")

@@ -65,6 +65,17 @@ def test_a_file_changed_while_it_is_copied_is_said_and_a_new_run_mends_it(
     assert texts(tmp_path) == later
 
 
+def test_a_file_that_came_while_others_were_copied_keeps_the_source_needed(tmp_path: Path) -> None:
+    late = {"a.md": "a", "sub/late.md": "late"}
+    growing = streams(tar({"a.md": "a"}), tar(late))
+    outcome = migrate(growing, tmp_path)
+    assert list(refused(outcome)) == [str(one.path) for one in outcome.left] == ["sub/late.md"]
+    assert (outcome.verified, outcome.dispensable) == (False, False)
+    assert texts(tmp_path) == {"a.md": "a"}
+    assert migrate(growing, tmp_path).dispensable
+    assert texts(tmp_path) == late
+
+
 def test_a_source_that_is_cut_while_it_is_copied_lands_nothing(tmp_path: Path) -> None:
     whole = tar({"a.md": "a", "b.md": "b"})
     with pytest.raises(CspaceError, match="can not be read to its end"):
@@ -98,6 +109,17 @@ def test_a_file_that_went_meanwhile_is_not_brought_back(tmp_path: Path, policy: 
     (tmp_path / PLACE / "MEMORY.md").unlink()
     assert list(refused(meanwhile.apply())) == ["MEMORY.md"]
     assert texts(tmp_path) == {}
+
+
+def test_what_another_run_replaced_meanwhile_by_the_same_bytes_is_done(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "ours", "MEMORY.md": "\n"})
+    there = source({"a.md": "theirs", "MEMORY.md": "- theirs\n"})
+    first, second = Meanwhile(there, tmp_path, THEIRS), Meanwhile(there, tmp_path, THEIRS)
+    assert len(first.apply().written) == 2
+    before = texts(tmp_path)
+    outcome = second.apply()
+    assert (outcome.written, outcome.refused, outcome.verified) == ((), (), True)
+    assert texts(tmp_path) == before
 
 
 def test_the_other_name_that_was_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
@@ -150,6 +172,16 @@ def test_what_is_no_file_in_the_target_stays_whatever_the_flag(
         "in the target something that is not a file is in its way"
     }
     assert (place / "link.md").is_symlink()
+
+
+def test_a_link_above_the_place_is_refused_with_what_to_look_at(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / ".cspace").symlink_to(outside)
+    with pytest.raises(CspaceError, match="not a directory of its own") as refused:
+        migrate(source({"a.md": "a"}), tmp_path)
+    assert refused.value.hint == f"look at it and move it away: ls -ld {tmp_path / '.cspace'}"
+    assert os.listdir(outside) == []
 
 
 def test_a_file_damaged_after_it_landed_is_not_verified(tmp_path: Path) -> None:
