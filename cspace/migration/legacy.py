@@ -21,7 +21,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ClaudeHome:
     """A volume with the Claude home of one instance.
 
     Attributes:
@@ -60,7 +60,7 @@ def is_memory_of(volume: str, directory: str) -> bool:
     return any(volume == name or volume.endswith(f"_{name}") for name in memory_volumes(directory))
 
 
-def find_home(volume: str, directory: str) -> Home | None:
+def find_home(volume: str, directory: str) -> ClaudeHome | None:
     """Read the name of a Claude home's volume; None where it is not one of this project's.
 
     `cspace-shop-api-mercury-claude-home` may be of the project `shop` or of `shop-api`: only the
@@ -72,5 +72,5 @@ def find_home(volume: str, directory: str) -> Home | None:
         if found is not None:
             rest = found["rest"]
             single = re.fullmatch(r"[a-z0-9]{1,40}", rest, re.ASCII) or _GIVEN.fullmatch(rest)
-            return Home(volume, rest, certain=single is not None)
+            return ClaudeHome(volume, rest, certain=single is not None)
     return None
