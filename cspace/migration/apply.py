@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from shlex import quote
 
-from cspace.errors import Conflict, expected
+from cspace.errors import Conflict, CspaceError
 from cspace.events import Report, ignore
 from cspace.migration.index import merge_lines
 from cspace.migration.model import Fate, Outcome, Plan, Planned, Source, Target
@@ -50,7 +51,11 @@ def apply_plan(plan: Plan, source: Source, target: Target, report: Report = igno
                 os.sync()  # before anybody is told that the source can go
             left = (*_verify(plan, source, place, report), *done.came)
     except OSError as error:
-        raise expected(error) from error
+        above = target.root / target.place.parent
+        raise CspaceError(
+            f"{target.root / target.place} can not be written: {error.strerror or error}",
+            hint=f"df -h {quote(str(above))}; then the same command again",
+        ) from error
     left = tuple(sorted(left, key=lambda planned: planned.path))
     return Outcome(plan, tuple(done.written), tuple(done.refused), left)
 

@@ -227,12 +227,29 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_leaves_nothing_half_written(small: Path) -> None:
     there = source({"a.md": "a", "big.bin": os.urandom(900_000), "z.md": "z"})
-    with pytest.raises(CspaceError, match="No space left on device"):
+    with pytest.raises(CspaceError, match="No space left on device") as refused:
         migrate(there, small)
+    assert str(refused.value).startswith(f"{small / PLACE} can not be written: ")
+    assert refused.value.hint == f"df -h {small / '.cspace'}; then the same command again"
     assert texts(small) == {}
     assert not (small / STAGING).exists()
     proc.run("mount", "-o", "remount,size=4m", str(small))
     assert migrate(there, small).verified
+
+
+def test_a_disk_that_is_read_only_is_named_and_no_descriptor(small: Path) -> None:
+    proc.run("mount", "-o", "remount,ro", str(small))
+    with pytest.raises(CspaceError, match="Read-only file system") as refused:
+        migrate(source({"a.md": "a"}), small)
+    assert str(small) in str(refused.value)
+    assert "/proc/" not in str(refused.value)
+    proc.run("mount", "-o", "remount,rw", str(small))
+    (small / ".cspace").mkdir()
+    proc.run("mount", "-o", "remount,ro", str(small))
+    with pytest.raises(CspaceError, match="Read-only file system") as refused:
+        migrate(source({"a.md": "a"}), small)
+    assert str(small / PLACE) in str(refused.value)
+    assert "/proc/" not in str(refused.value)
 
 
 AT_ONCE = """
