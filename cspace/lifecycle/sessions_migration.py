@@ -110,7 +110,7 @@ def migrate(
     instances = {one.volume: one.instance for one in chosen}
     # Two volumes of one instance go one after the other.
     turns = {instance: threading.Lock() for instance in instances.values()}
-    if not dry_run:
+    if chosen and not dry_run:
         # Transcripts are not for everybody on a machine.
         place = instance_sessions(home.user, home.project.id, "any").parent
         files.ensure_directory(place, owner=home.owner, mode=0o700)
