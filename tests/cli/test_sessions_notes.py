@@ -157,6 +157,24 @@ def test_doctor_finds_what_is_wrong_with_notes(sessions: Sessions, mercury: Path
     assert checks(sessions) == ["unreadable", "without-transcript"]
 
 
+@pytest.mark.parametrize("kind", ["fifo", "directory", "large"])
+def test_notes_that_are_none_hazard_their_path_is_named(
+    sessions: Sessions, mercury: Path, kind: str
+) -> None:
+    path = mercury / "abb-new.md"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            path.write_bytes(b"x" * (256 * 1024 + 1))
+    for words in (("show",), ("update", "--section", "Workflow", "--body", "x")):
+        said = sessions(*words, "--session", "abb-new", ok=1).stderr.decode()
+        assert said.startswith(f"error: {path}: ")
+        assert f"hint: look at it: ls -ld {path}" in said
+
+
 def test_doctor_names_odd_files_and_follows_no_link(sessions: Sessions, mercury: Path) -> None:
     outside = mercury.parent.parent / "outside"
     outside.mkdir()
