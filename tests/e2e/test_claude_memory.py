@@ -187,6 +187,50 @@ def test_a_projects_settings_hazard_they_do_not_lead_the_memory_elsewhere(
     assert ROLE_KEPT.fullmatch(remembered(team, name))
 
 
+def inside(person: Person, *words: str, ok: int = 0, place: str = "/workspace") -> Any:
+    """Run cspace in mercury; return the document that it wrote."""
+    command = ("env", f"--chdir={place}", "cspace", *words, "--json")
+    return json.loads(person.inside("mercury", *command, ok=ok))
+
+
+@pytest.mark.parametrize("place", ["/workspace", "/tmp"])
+def test_an_agent_reads_the_memory_in_its_instance_as_it_is_on_the_host(
+    team: Person, place: str
+) -> None:
+    listed = inside(team, "memory", "list", place=place)
+    assert listed["place"]["directory"] == MEMORY
+    assert listed["memories"] == team.cspace("memory", "list", "--json").json["memories"]
+    shown = inside(team, "memory", "show", "user_role", place=place)
+    assert shown["text"] == remembered(team, "user_role.md")
+    for part, *words in (("hits", "search", "rust"), ("memories", "recall", "what a person does")):
+        found = team.cspace("memory", *words, "--json").json[part]
+        assert found
+        assert inside(team, "memory", *words, place=place)[part] == found
+    host = team.cspace("memory", "doctor", "--json", ok=8).json["diagnoses"]
+    assert len(inside(team, "memory", "doctor", ok=8, place=place)["diagnoses"]) == len(host)
+    team.inside("mercury", "cspace", "memory", "list", "--host", ok=2)
+
+
+def test_an_agent_keeps_notes_in_its_instance_that_the_person_reads_on_the_host(
+    team: Person,
+) -> None:
+    listed = inside(team, "sessions", "list", place="/tmp")["sessions"]
+    assert {one["id"] for one in listed} == {one.stem for one in transcripts(team, "mercury")}
+    session = ("--session", listed[-1]["id"])
+    inside(team, "sessions", "update", *session, "--section", "Workflow", "--body", "Inside.")
+    assert inside(team, "sessions", "show", *session)["sections"]["Workflow"] == "Inside."
+    shown = team.cspace("sessions", "show", "mercury", *session, "--section", "Workflow")
+    assert shown.out == "Inside.\n"
+    team.cspace(
+        "sessions", "update", "mercury", *session, "--section", "Workflow", "--body", "Out."
+    )
+    assert inside(team, "sessions", "show", *session)["sections"]["Workflow"] == "Out."
+    inside(team, "sessions", "update", *session, "--section", "Workflow", "--body", "In.")
+    assert inside(team, "sessions", "doctor")["diagnoses"] == []
+    for path in team.state("mercury").sessions.glob("*/*.md*"):
+        assert path.stat().st_uid == team.repo.stat().st_uid
+
+
 # Waits for what Claude Code writes when it has looked for old transcripts, 5 s after its start.
 LOOK = "until [ -e ~/.claude/.last-cleanup ]; do sleep 0.1; done"
 LOOKED = [[{"tool": "Bash", "input": {"command": LOOK}}], DONE]
