@@ -210,6 +210,18 @@ def test_an_instance_whose_directory_is_a_link_hazard_is_not_entered(
     assert {one["instance"] for one in listed} == {"mercury"}
 
 
+def test_one_id_in_two_instances_hazard_none_of_them_is_guessed(
+    sessions: Sessions, mercury: Path, repo: Path, home: Path
+) -> None:
+    venus = planted(repo, home, "venus", {"abb-new": 1})
+    words = ("--session", "abb", "--section", "Workflow", "--body", "x")
+    said = sessions("update", *words, ok=2).stderr.decode()
+    assert "'abb' is a session of mercury and of venus" in said
+    sessions("update", "mercury", *words)
+    assert (mercury / "abb-new.md").is_file()
+    assert not (venus / "abb-new.md").exists()
+
+
 def test_a_shell_completes_instances_sessions_and_sections(
     repo: Path, mercury: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
