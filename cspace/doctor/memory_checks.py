@@ -63,8 +63,8 @@ def check_redirection(root: Path) -> tuple[Diagnosis, ...]:
     return tuple(
         Diagnosis(
             "memory",
-            f"{file} sets {DIRECTORY}: Claude Code may keep its memory there, where cspace neither"
-            " looks nor keeps it",
+            f"{file} sets {DIRECTORY}: on this host, not in instances, Claude Code may keep its"
+            " memory there, where cspace neither looks nor keeps it",
             f"take {DIRECTORY} out of {shlex.quote(str(root / file))}",
         )
         for file in PROJECT_FILES

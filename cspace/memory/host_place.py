@@ -83,7 +83,7 @@ def _config(home: Path, environ: Mapping[str, str]) -> Path:
     named = environ.get(CONFIG)
     if named is None:
         return Path(unicodedata.normalize("NFC", str(home / ".claude")))
-    if not named.startswith("/"):
+    if not named.startswith("/") or "\0" in named:
         raise UsageError(
             f"{CONFIG} is {named!r}, which means another directory wherever Claude Code starts",
             hint=f"export {CONFIG}=/path/of/the/directory, or: unset {CONFIG}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import stat
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -45,7 +46,7 @@ class Settings:
     def text(self, key: str) -> str | None:
         """Return a text, None where there is none."""
         value = self.values.get(key)
-        return value if isinstance(value, str) else None
+        return _well_formed(value) if isinstance(value, str) else None
 
     @property
     def enabled(self) -> bool | None:
@@ -84,6 +85,9 @@ def load_trusted(path: Path) -> Settings:
     try:
         # O_NONBLOCK: a FIFO that nobody writes to must not hang.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            return Settings(path, {}, f"{path} is not a regular file")
         return _parse(path, beneath.read_limited(descriptor, str(path)))
     except (FileNotFoundError, NotADirectoryError):
         return Settings(path, {})
@@ -126,7 +130,12 @@ def _parse(path: Path, content: bytes) -> Settings:
 
 
 def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return _well_formed(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _well_formed(text: str) -> str:
+    """Return a text without lone surrogates, as JavaScript hands it to the system."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def parse_directory(value: str, home: Path | None = None) -> Path | None:

@@ -112,8 +112,15 @@ def _without_comments(text: str) -> str:
 def _is_in_list(text: str, opened: re.Match[str]) -> bool:
     if not opened[0].startswith("  "):
         return False
-    before = text[: opened.start()].rstrip()
-    return _ITEM.match(before, before.rfind("\n") + 1) is not None
+    # Line by line: what stands before a comment may be long, and comments many.
+    end = opened.start()
+    while end > 0:
+        start = text.rfind("\n", 0, end - 1) + 1
+        line = text[start:end].rstrip()
+        if line:
+            return _ITEM.match(line) is not None
+        end = start
+    return False
 
 
 def _is_in(spans: list[Span], place: int) -> bool:

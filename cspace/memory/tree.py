@@ -81,7 +81,7 @@ class Walk:
     def _below(self, descriptor: int, relative: PurePosixPath) -> Iterator[Found]:
         below = []
         try:
-            for name in sorted(Opened(relative, descriptor).list_names()):
+            for name in self._names(relative, descriptor):
                 path = relative / name
                 self.names += 1
                 if self.names > MAX_NAMES:
@@ -97,6 +97,13 @@ class Walk:
                 yield from self._enter(descriptor, path)
         finally:
             os.close(descriptor)
+
+    def _names(self, relative: PurePosixPath, descriptor: int) -> list[str]:
+        try:
+            return sorted(Opened(relative, descriptor).list_names())
+        except OSError as error:
+            self.skip(relative, reason(error))
+            return []
 
     def _enter(self, parent: int, path: PurePosixPath) -> Iterator[Found]:
         if path.name.startswith("."):

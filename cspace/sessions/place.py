@@ -174,7 +174,7 @@ def get_session(sessions: tuple[Session, ...], wanted: str | None) -> Session:
 
     Raises:
         NotFound: there is none.
-        UsageError: several ids begin so.
+        UsageError: several ids begin so, or several instances have it.
     """
     hint = "cspace sessions list"
     found = [one for one in sessions if wanted is None or one.id.startswith(wanted)]
@@ -185,6 +185,13 @@ def get_session(sessions: tuple[Session, ...], wanted: str | None) -> Session:
     if wanted is not None and not exact and len({one.id for one in found}) > 1:
         ids = ", ".join(sorted({one.id for one in found})[:3])
         raise UsageError(f"{wanted!r} is the beginning of several sessions: {ids}", hint=hint)
+    # An agent can give its session any id, another's too.
+    owners = sorted({one.instance for one in exact or found})
+    if wanted is not None and len(owners) > 1:
+        raise UsageError(
+            f"{wanted!r} is a session of {' and of '.join(owners[:3])}",
+            hint="cspace sessions list, then name the instance",
+        )
     return (exact or found)[0]
 
 

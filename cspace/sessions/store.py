@@ -73,7 +73,9 @@ def load_notes(place: Place, session: Session) -> str:
             hint='the session writes some: cspace sessions update --section "Current State" …',
         ) from None
     except OSError as error:
-        raise _unusable(place, session, error) from error
+        raise _unusable(place, session, reason(error)) from error
+    except CspaceError as error:
+        raise _unusable(place, session, str(error)) from error
 
 
 def load_title(place: Place, session: Session) -> str:
@@ -115,11 +117,14 @@ def read_notes(path: Path) -> str:
         OSError: they are missing, a link, or not ours to read.
         CspaceError: they are not a regular file, or too large.
     """
-    descriptor = beneath.open_file(path.parent, PurePosixPath(path.name))
+    try:
+        descriptor = beneath.open_file(path.parent, PurePosixPath(path.name))
+    except CspaceError:
+        raise CspaceError("not a regular file") from None
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise CspaceError(f"{path.name}: larger than {MAX_BYTES} bytes, so these are no notes")
+        raise CspaceError(f"larger than {MAX_BYTES} bytes, so these are no notes")
     return content.decode("utf-8", "surrogateescape")
 
 
@@ -142,7 +147,7 @@ def update_section(
     try:
         after = change_notes(place, session, change, owner=owner)
     except OSError as error:
-        raise _unusable(place, session, error) from error
+        raise _unusable(place, session, reason(error)) from error
     named = [one.name for one in find_sections(after)]
     path = notes_path(place, session)
     excess = list_excess(after)
@@ -177,6 +182,8 @@ def change_notes(
                 before = read_notes(path)
             except FileNotFoundError:
                 before = None
+            except CspaceError as error:
+                raise _unusable(place, session, str(error)) from error
             after = change(before)
             content = after.encode("utf-8", "surrogateescape")
             if len(content) > MAX_BYTES:
@@ -189,6 +196,6 @@ def change_notes(
     return after
 
 
-def _unusable(place: Place, session: Session, error: OSError) -> CspaceError:
+def _unusable(place: Place, session: Session, why: str) -> CspaceError:
     path = show_path(PurePosixPath(notes_path(place, session)))
-    return CspaceError(f"{path}: {reason(error)}", hint=f"look at it: ls -ld {path}")
+    return CspaceError(f"{path}: {why}", hint=f"look at it: ls -ld {path}")

@@ -18,6 +18,8 @@ from cspace.errors import MALFORMED
 TAIL_BYTES = 1024 * 1024
 # One of these is in every line that says something; parsing the others would take most of the time.
 _TELLING = (b'"user"', b'"last-prompt"', b'"toolUseResult"', b'-title"')
+# No line that says something is shorter; a million of those that are would take a second.
+_SHORTEST = 24
 # How Claude Code marks what a person's own command said; it is not a request to the model.
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-")
 
@@ -39,7 +41,7 @@ class Moment:
         typed: the user's last request.
         last_prompt: the same as Claude Code repeats it, cut short, nearer to the end.
         tasks: by their id, in the order in which they were made.
-        files: that were edited, the latest first.
+        edited: paths of files, the last edited last.
     """
 
     custom_title: str = ""
@@ -47,11 +49,16 @@ class Moment:
     typed: str = ""
     last_prompt: str = ""
     tasks: dict[str, Task] = field(default_factory=dict)
-    files: list[str] = field(default_factory=list)
+    edited: dict[str, None] = field(default_factory=dict)
 
     @property
     def request(self) -> str:
         return self.typed or self.last_prompt
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files that were edited, the latest first."""
+        return tuple(reversed(self.edited))
 
     @property
     def title(self) -> str:
@@ -75,7 +82,7 @@ def parse_moment(lines: Iterable[bytes]) -> Moment:
     """Collect what lines say; one that can not be read says nothing."""
     moment = Moment()
     for line in lines:
-        if any(word in line for word in _TELLING):
+        if len(line) >= _SHORTEST and any(word in line for word in _TELLING):
             try:
                 document = json.loads(line)
             except MALFORMED:
@@ -125,10 +132,9 @@ def _learn_result(moment: Moment, result: dict[str, Any]) -> None:
             moment.tasks[id_] = Task(moment.tasks[id_].subject, status)
         case {"tasks": list(tasks)} | {"newTodos": list(tasks)}:
             moment.tasks = dict(_listed(tasks))
-        case {"filePath": str(path), "structuredPatch": list()}:
-            moment.files = [path, *(one for one in moment.files if one != path)]
-        case {"notebook_path": str(path)}:
-            moment.files = [path, *(one for one in moment.files if one != path)]
+        case {"filePath": str(path), "structuredPatch": list()} | {"notebook_path": str(path)}:
+            moment.edited.pop(path, None)
+            moment.edited[path] = None
 
 
 def _listed(tasks: list[object]) -> Iterable[tuple[str, Task]]:

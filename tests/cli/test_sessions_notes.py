@@ -157,6 +157,24 @@ def test_doctor_finds_what_is_wrong_with_notes(sessions: Sessions, mercury: Path
     assert checks(sessions) == ["unreadable", "without-transcript"]
 
 
+@pytest.mark.parametrize("kind", ["fifo", "directory", "large"])
+def test_notes_that_are_none_hazard_their_path_is_named(
+    sessions: Sessions, mercury: Path, kind: str
+) -> None:
+    path = mercury / "abb-new.md"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            path.write_bytes(b"x" * (256 * 1024 + 1))
+    for words in (("show",), ("update", "--section", "Workflow", "--body", "x")):
+        said = sessions(*words, "--session", "abb-new", ok=1).stderr.decode()
+        assert said.startswith(f"error: {path}: ")
+        assert f"hint: look at it: ls -ld {path}" in said
+
+
 def test_doctor_names_odd_files_and_follows_no_link(sessions: Sessions, mercury: Path) -> None:
     outside = mercury.parent.parent / "outside"
     outside.mkdir()
@@ -190,6 +208,18 @@ def test_an_instance_whose_directory_is_a_link_hazard_is_not_entered(
     (mercury.parent.parent / "venus").symlink_to(mercury.parent)
     listed = json.loads(sessions("list", "--json").text)["sessions"]
     assert {one["instance"] for one in listed} == {"mercury"}
+
+
+def test_one_id_in_two_instances_hazard_none_of_them_is_guessed(
+    sessions: Sessions, mercury: Path, repo: Path, home: Path
+) -> None:
+    venus = planted(repo, home, "venus", {"abb-new": 1})
+    words = ("--session", "abb", "--section", "Workflow", "--body", "x")
+    said = sessions("update", *words, ok=2).stderr.decode()
+    assert "'abb' is a session of mercury and of venus" in said
+    sessions("update", "mercury", *words)
+    assert (mercury / "abb-new.md").is_file()
+    assert not (venus / "abb-new.md").exists()
 
 
 def test_a_shell_completes_instances_sessions_and_sections(

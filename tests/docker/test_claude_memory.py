@@ -50,6 +50,8 @@ def ask(tag: str) -> Iterator[Ask]:
         return cases
 
     try:
+        # As on a host: an instance's memory is always the project's.
+        proc.run("docker", "exec", "--user", "0", name, "rm", "-r", "/etc/claude-code")
         proc.run("docker", "exec", name, "mkdir", "/tmp/tests")
         for program in PROGRAMS:
             proc.run("docker", "cp", program, f"{name}:/tmp/tests/{program.name}")

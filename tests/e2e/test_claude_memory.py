@@ -74,11 +74,18 @@ def team(new: NewPerson, program: Path, engine: str) -> Iterator[Person]:
 
 
 def say(
-    person: Person, name: str, said: str, turns: object, *options: str, place: str = "/workspace"
+    person: Person,
+    name: str,
+    said: str,
+    turns: object,
+    *options: str,
+    place: str = "/workspace",
+    free: bool = True,
 ) -> str:
     """Run a session of Claude Code in an instance; return as JSON all that its model was sent."""
     program = Path(scripted_model.__file__).read_text(encoding="utf-8")
-    claude = ("claude", "-p", said, "--dangerously-skip-permissions", *options)
+    may = ("--dangerously-skip-permissions",) if free else ()
+    claude = ("claude", "-p", said, *may, *options)
     words = ("python3", "-", "--requests", json.dumps(turns), *claude)
     inside = ("env", f"--chdir={place}", *words)
     return person.inside(name, *inside, stdin=program).strip().rpartition("\n")[2]
@@ -143,12 +150,18 @@ def test_after_down_and_up_the_memory_is_loaded_and_the_session_goes_on(team: Pe
     assert ASKED not in say(team, "venus", "Go on.", turns, "--continue")
 
 
-@pytest.mark.parametrize("place", ["/workspace/deep", "/tmp/side"])
-def test_a_subdirectory_and_a_linked_worktree_have_the_same_memory(
+PLACES = {
+    "/workspace/deep": "mkdir deep",
+    "/workspace/nested": "git init -q nested",
+    "/tmp/side": "git worktree add -q --detach /tmp/side",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_subdirectory_a_nested_repository_and_a_linked_worktree_have_the_same_memory(
     team: Person, place: str
 ) -> None:
-    make = {"/workspace/deep": "mkdir deep", "/tmp/side": "git worktree add -q --detach /tmp/side"}
-    team.inside("venus", "sh", "-c", make[place])
+    team.inside("venus", "sh", "-c", PLACES[place])
     name = f"from{place.replace('/', '_')}.md"
     turns = [write(f"{MEMORY}/{name}", ROLE), DONE]
     sent = say(team, "venus", "Remember it.", turns, place=place)
@@ -157,6 +170,65 @@ def test_a_subdirectory_and_a_linked_worktree_have_the_same_memory(
     assert ROLE_KEPT.fullmatch(remembered(team, name))
     slug = re.sub("[^A-Za-z0-9]", "-", place)
     assert [one for one in transcripts(team, "venus") if one.parent.name == slug]
+
+
+@pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
+def test_a_projects_settings_hazard_they_do_not_lead_the_memory_elsewhere(
+    team: Person, file: str
+) -> None:
+    evil = '{"autoMemoryDirectory": "/tmp/evil"}'
+    team.inside("venus", "sh", "-c", f"mkdir -p .claude; echo '{evil}' >.claude/{file}")
+    name = f"despite_{file}.md"
+    turns = [write(f"{MEMORY}/{name}", ROLE), DONE]
+    # Without leave to do everything: a memory is written without asking.
+    sent = say(team, "venus", "Note it.", turns, free=False)
+    team.inside("venus", "rm", f".claude/{file}")
+    assert set(re.findall(r"persistent file-based memory at `([^`]*)`", sent)) == {f"{MEMORY}/"}
+    assert ROLE_KEPT.fullmatch(remembered(team, name))
+
+
+def inside(person: Person, *words: str, ok: int = 0, place: str = "/workspace") -> Any:
+    """Run cspace in mercury; return the document that it wrote."""
+    command = ("env", f"--chdir={place}", "cspace", *words, "--json")
+    return json.loads(person.inside("mercury", *command, ok=ok))
+
+
+@pytest.mark.parametrize("place", ["/workspace", "/tmp"])
+def test_an_agent_reads_the_memory_in_its_instance_as_it_is_on_the_host(
+    team: Person, place: str
+) -> None:
+    listed = inside(team, "memory", "list", place=place)
+    assert listed["place"]["directory"] == MEMORY
+    assert listed["memories"] == team.cspace("memory", "list", "--json").json["memories"]
+    shown = inside(team, "memory", "show", "user_role", place=place)
+    assert shown["text"] == remembered(team, "user_role.md")
+    for part, *words in (("hits", "search", "rust"), ("memories", "recall", "what a person does")):
+        found = team.cspace("memory", *words, "--json").json[part]
+        assert found
+        assert inside(team, "memory", *words, place=place)[part] == found
+    host = team.cspace("memory", "doctor", "--json", ok=8).json["diagnoses"]
+    assert len(inside(team, "memory", "doctor", ok=8, place=place)["diagnoses"]) == len(host)
+    team.inside("mercury", "cspace", "memory", "list", "--host", ok=2)
+
+
+def test_an_agent_keeps_notes_in_its_instance_that_the_person_reads_on_the_host(
+    team: Person,
+) -> None:
+    listed = inside(team, "sessions", "list", place="/tmp")["sessions"]
+    assert {one["id"] for one in listed} == {one.stem for one in transcripts(team, "mercury")}
+    session = ("--session", listed[-1]["id"])
+    inside(team, "sessions", "update", *session, "--section", "Workflow", "--body", "Inside.")
+    assert inside(team, "sessions", "show", *session)["sections"]["Workflow"] == "Inside."
+    shown = team.cspace("sessions", "show", "mercury", *session, "--section", "Workflow")
+    assert shown.out == "Inside.\n"
+    team.cspace(
+        "sessions", "update", "mercury", *session, "--section", "Workflow", "--body", "Out."
+    )
+    assert inside(team, "sessions", "show", *session)["sections"]["Workflow"] == "Out."
+    inside(team, "sessions", "update", *session, "--section", "Workflow", "--body", "In.")
+    assert inside(team, "sessions", "doctor")["diagnoses"] == []
+    for path in team.state("mercury").sessions.glob("*/*.md*"):
+        assert path.stat().st_uid == team.repo.stat().st_uid
 
 
 # Waits for what Claude Code writes when it has looked for old transcripts, 5 s after its start.

@@ -154,6 +154,39 @@ def test_our_hooks_are_registered_once_beside_a_persons_own(worker: Person) -> N
     }
 
 
+PLUGIN = """
+mkdir -p /tmp/plugin/.claude-plugin /tmp/plugin/hooks
+echo '{"name": "plugin"}' >/tmp/plugin/.claude-plugin/plugin.json
+cat >/tmp/plugin/hooks/hooks.json
+"""
+
+
+def test_a_persons_and_a_plugins_hooks_run_beside_ours_and_all_can_be_switched_off(
+    worker: Person,
+) -> None:
+    mine, theirs = ([{"hooks": [{"type": "command", "command": f"echo {word}-RAN"}]}]
+                    for word in ("MINE", "PLUGIN"))  # fmt: skip
+    plugin = json.dumps({"hooks": {"SessionStart": theirs}})
+    worker.inside("mercury", "sh", "-c", PLUGIN, stdin=plugin)
+    hooks_after(worker, {"hooks": {"SessionStart": mine * 2}})
+    words = ("Hello", "--plugin-dir", "/tmp/plugin")
+    sent = claude(worker, [[{"text": "Hello."}]], *words)
+    for said in ("MINE-RAN", "PLUGIN-RAN", "This session has a notes file"):
+        assert sent.count(said) == 1
+    hooks_after(worker, {"hooks": {"SessionStart": mine}, "disableAllHooks": True})
+    sent = claude(worker, [[{"text": "Hello."}]], *words)
+    hooks_after(worker, {})
+    for said in ("MINE-RAN", "PLUGIN-RAN", "This session has a notes file"):
+        assert said not in sent
+
+
+def test_claude_code_says_nothing_of_hooks_settings_or_servers_on_stderr(worker: Person) -> None:
+    script = json.dumps([[{"text": "Hello."}]])
+    start = ("python3", "/tmp/hooked.py", script, "0", "claude", "-p", "Hello")
+    for words in (start, ("claude", "mcp", "list")):
+        assert worker.cspace("exec", "mercury", "--", *words).err == ""
+
+
 @pytest.mark.parametrize("hooks", [3, [], "x", {"SessionStart": 3, "PreCompact": {}}])
 def test_hooks_of_another_form_are_a_persons_and_stay(worker: Person, hooks: object) -> None:
     assert hooks_after(worker, {"hooks": hooks}) == hooks

@@ -138,6 +138,24 @@ def test_what_claude_code_ignores_is_ignored_and_said(
     assert problem in place.notes[0]
 
 
+def test_texts_that_are_no_path_hazard_they_are_read_as_javascript_writes_them(
+    repo: Path, home: Path
+) -> None:
+    write(home / ".claude/settings.json", '{"autoMemoryDirectory": "/tmp/\\ud800x"}')
+    assert find(repo, home).directory == Path("/tmp/\ufffdx")
+    write(home / ".claude/settings.json", '{"env": {"CLAUDE_CONFIG_DIR": "/tmp/\\udcff"}}')
+    assert find(repo, home).directory.is_relative_to("/tmp/\ufffd/projects")
+    write(home / ".claude/settings.json", '{"env": {"CLAUDE_CONFIG_DIR": "/tmp/\\u0000"}}')
+    with pytest.raises(UsageError, match=r"CLAUDE_CONFIG_DIR is '/tmp/\\x00'"):
+        find(repo, home)
+
+
+def test_settings_that_are_a_fifo_hazard_they_are_named(repo: Path, home: Path) -> None:
+    (home / ".claude").mkdir()
+    os.mkfifo(home / ".claude/settings.json")
+    assert find(repo, home).notes[0] == f"{home}/.claude/settings.json is not a regular file"
+
+
 @pytest.mark.parametrize(
     ("value", "directory"),
     [

@@ -46,6 +46,8 @@ def test_links_of_every_form_lead_to_files(line: str, paths: list[str]) -> None:
         ("<!-- a\n\nb -->\na\n", 1),
         ("a\n<!-- b --> c\n", 2),
         ("- a\n  <!-- b -->\n", 2),
+        ("- a\n \n\n  <!-- b -->\n", 4),
+        ("- \n  <!-- b -->\na\n", 2),
         ("```\n<!-- b -->\n```\n", 3),
         ("a\n<!-- never closed\n", 2),
     ],
@@ -60,7 +62,10 @@ def test_characters_count_as_in_javascript() -> None:
     assert not parse_index("😀".encode() * (MAX_CHARACTERS // 2) + b"x").fits
 
 
-@pytest.mark.parametrize("mark", [b"[", b"[a](", b"<!--\n", b"```\n", b"`", b"[a]: <", b"---\n"])
+@pytest.mark.parametrize(
+    "mark",
+    [b"[", b"[a](", b"<!--\n", b"```\n", b"`", b"[a]: <", b"---\n", b"\n   <!-- -->\n"],
+)
 def test_an_index_of_nothing_but_openings_is_read_soon(mark: bytes) -> None:
     started = time.process_time()
     parse_index(mark * (2 * 1024 * 1024 // len(mark)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cspace.sessions.budget import list_excess
@@ -26,7 +26,7 @@ LATER = Compaction(datetime(2026, 4, 14, 11, 30, tzinfo=UTC), "manual", "keep th
 MOMENT = Moment(
     typed="Write it.\n## Learnings\nplease",
     tasks={"1": Task("Parse", "completed"), "2": Task("Test", "in_progress")},
-    files=["/workspace/a.py"],
+    edited={"/workspace/a.py": None},
 )
 BLOCK = f"""\
 {BEGIN}
@@ -44,7 +44,7 @@ Files edited lately, the latest first:
 HUGE = Moment(
     typed="word " * 10_000,
     tasks={str(n): Task("t" * 10_000, "pending") for n in range(1_000)},
-    files=["/" + "f" * 4_000 for _ in range(1_000)],
+    edited=dict.fromkeys("/" + "f" * 4_000 + str(number) for number in range(1_000)),
 )
 
 
@@ -71,6 +71,7 @@ def test_what_authors_wrote_stays_and_the_block_is_written_anew(state: str, log:
     assert [read_section(twice, name) for name in rest] == [""] * len(rest)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 8_300), st.integers(0, 9))
 def test_the_budgets_hold_however_much_there_is_to_keep(size: int, others: int) -> None:
     notes = replace_section(EMPTY, CURRENT_STATE, "x" * size)
@@ -95,7 +96,7 @@ def test_a_worklog_that_is_full_gets_no_line_more() -> None:
 def test_nothing_from_a_transcript_can_pass_for_structure(
     request: str, subject: str, path: str, instructions: str
 ) -> None:
-    moment = Moment(typed=request, tasks={"1": Task(subject, subject)}, files=[path])
+    moment = Moment(typed=request, tasks={"1": Task(subject, subject)}, edited={path: None})
     asked = Compaction(AUTO.time, "manual", instructions)
     notes = keep(EMPTY, asked, moment)
     assert [one.name for one in find_sections(notes)] == list(NAMES)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import Any
+
+import pytest
 
 from cspace.sessions.store import load_moment
 from cspace.sessions.transcript import TAIL_BYTES, Moment, Task, parse_moment
@@ -66,7 +69,7 @@ def test_files_are_those_that_were_edited_the_latest_first() -> None:
     read = result(type="text", file={"filePath": "/workspace/read"})
     failed = said([{"type": "tool_result"}], toolUseResult="Error: no such file /workspace/no")
     moment = learn(*edits, read, failed, result(notebook_path="/workspace/n.ipynb"))
-    assert moment.files == ["/workspace/n.ipynb", "/workspace/a", "/workspace/b"]
+    assert moment.files == ("/workspace/n.ipynb", "/workspace/a", "/workspace/b")
 
 
 def test_titles_of_a_person_come_before_claude_codes() -> None:
@@ -82,6 +85,19 @@ def test_lines_that_are_no_json_or_of_another_shape_say_nothing() -> None:
         b'{"type":"user","toolUseResult":{"filePath":3,"structuredPatch":4}}',
     ]
     assert parse_moment(odd) == Moment()
+
+
+EDIT = b'{"type":"user","toolUseResult":{"filePath":"/%d","structuredPatch":[]}}'
+
+
+@pytest.mark.parametrize("line", [EDIT, b"", b'"user"', b"%d"])
+def test_a_transcript_of_nothing_but_short_lines_hazard_it_is_read_soon(line: bytes) -> None:
+    count = TAIL_BYTES // (len(line) + 1)
+    lines = [line % number if b"%" in line else line for number in range(count)]
+    started = time.process_time()
+    moment = parse_moment(lines)
+    assert time.process_time() - started < 0.5
+    assert len(moment.files) == (count if line == EDIT else 0)
 
 
 def test_only_the_end_of_a_large_transcript_is_read(desk: Desk) -> None:
