@@ -84,6 +84,7 @@ def test_links_and_fifos_are_moved_and_can_be_brought_back(person: Person) -> No
     assert again.keys() == things.keys()
     for id_ in again.values():
         person.cspace("quarantine", "remove", id_, "--yes")
+    person.run("rm", "--recursive", memory / "kept")  # no memory, and doctor names it
     assert person.cspace("doctor").out == "nothing found\n"
 
 
