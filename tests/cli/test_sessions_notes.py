@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from cspace.project import project_id
 from cspace.sessions.sections import EMPTY, NAMES, replace_section
 
 Sessions = Callable[..., proc.Result]
+PROGRAM = (sys.executable, "-m", "cspace.cli.app")
 SESSION = {"instance", "slug", "id", "changed", "size", "notes", "title"}
 
 
@@ -28,7 +30,7 @@ def sessions(repo: Path) -> Sessions:
     """Return what runs `cspace sessions` in the sample repository."""
 
     def run(*words: str, ok: int = 0, stdin: bytes = b"", **env: str) -> proc.Result:
-        command = ("cspace", "sessions", *words)
+        command = (*PROGRAM, "sessions", *words)
         return proc.run(*command, cwd=repo, env={**os.environ, **env}, ok=(ok,), stdin=stdin)
 
     return run
@@ -237,7 +239,7 @@ def test_a_killed_update_leaves_whole_notes(
     repo: Path, mercury: Path, counts: Callable[[int, int], int]
 ) -> None:
     text = "x" * 7_000
-    words = ("cspace", "sessions", "update", "--section", "Learnings", "--body", text)
+    words = (*PROGRAM, "sessions", "update", "--section", "Learnings", "--body", text)
     subprocess.run(words, cwd=repo, check=True, stdout=subprocess.DEVNULL)
     before = (mercury / "abb-new.md").read_bytes()
     killed = 0
