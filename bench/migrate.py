@@ -1,8 +1,8 @@
 """A volume of 10,000 files of 2 KB brought home, over `docker run … cp -a` of the same volume.
 
-Ours is a fresh process that plans, copies, publishes and verifies: it reads the volume twice and
-the target once. Memory is the peak of that process, over volumes of the same number of files and of
-one large file.
+Ours is `cspace memory migrate`, which plans, copies, publishes and verifies: it reads the volume
+twice and the target once. Memory is the peak of that process, over volumes of the same number of
+files and of one large file.
 
     python -m bench.migrate [ROUNDS]
 """
@@ -17,28 +17,17 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.measure import Ratio, alternate, run, show, show_bytes, timed
+from bench.measure import CSPACE, Ratio, alternate, run, show, show_bytes, timed
 
 ROUNDS = 9
 IMAGE = "debian:bookworm-slim"
 FILES = 10_000
 LARGE_MB = 500
-# What is measured; it prints its own peak in bytes.
-MIGRATE = """
-import os, resource, sys
-from pathlib import Path, PurePosixPath
-from cspace.engine.docker import DockerEngine
-from cspace.files import Owner
-from cspace.migration.apply import apply_plan
-from cspace.migration.model import Policy, Source, Target
-from cspace.migration.plan import make_plan
-engine, volume = DockerEngine(), sys.argv[1]
-source = Source(volume, "legacy", lambda: engine.open_volume(volume))
-owner = Owner(os.getuid(), os.getgid())
-target = Target(Path(sys.argv[2]), PurePosixPath(".cspace/memory"), owner, lambda path: path)
-outcome = apply_plan(make_plan(source, target, Policy()), source, target)
-assert outcome.dispensable and outcome.written
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+# Prints the peak of the command that it runs, in bytes.
+MEASURED = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
 """
 
 
@@ -61,9 +50,11 @@ def volume(files: int, size: int) -> Iterator[str]:
 
 
 def migrate(name: str, place: Path) -> int:
-    """Bring a volume home into an empty directory; return the peak of memory in bytes."""
-    place.mkdir()
-    return int(run(sys.executable, "-c", MIGRATE, name, place))
+    """Bring a volume home into an empty project; return the peak of memory in bytes."""
+    run("git", "init", "--quiet", place)
+    home = {"HOME": str(place.parent)}
+    command = (CSPACE, "memory", "migrate", "--volume", name)
+    return int(run(sys.executable, "-c", MEASURED, *command, cwd=place, env=home))
 
 
 def copy(name: str, place: Path) -> None:
