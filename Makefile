@@ -46,7 +46,7 @@ lint: .venv/ready
 	shellcheck --external-sources $(SHELL_SCRIPTS)
 
 quick: .venv/ready
-	$(BIN)/python -m pytest -m "$(QUICK)"
+	$(BIN)/python -m pytest --numprocesses=2 -m "$(QUICK)"
 
 # What the e2e tests need from npm, once for each set of versions.
 mcp-tools:

@@ -33,6 +33,6 @@ def test_a_number_that_another_process_got_is_not_the_same_process() -> None:
     assert not is_alive(f"another {own_mark()}")
 
 
-@pytest.mark.parametrize("mark", ["", " ", "x", "a b c d", f"{os.getpid()}", "\n" * 9])
+@pytest.mark.parametrize("mark", ["", " ", "x", "a b c d", "1", "\n" * 9])
 def test_what_is_no_mark_is_nobodys(mark: str) -> None:
     assert not is_alive(mark)
