@@ -6,11 +6,9 @@ from cspace.doctor.model import Diagnosis, Patient
 from cspace.errors import CspaceError
 from cspace.migration.model import Policy
 from cspace.migration.plan import make_plan
-from cspace.migration.volumes import find_memory_volume, memory_target, volume_source
+from cspace.migration.volumes import MIGRATE, find_memory_volume, memory_target, volume_source
 from cspace.owner import find_owner
 from cspace.paths import MEMORY
-
-MIGRATE = "cspace memory migrate"
 
 
 def check_legacy(patient: Patient) -> tuple[Diagnosis, ...]:

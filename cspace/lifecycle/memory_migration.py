@@ -1,23 +1,18 @@
-"""Brings a project's memory home from a legacy volume, and finds the volumes that may hold one."""
+"""Brings a project's memory home from a legacy volume."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
 
-from cspace import beneath
 from cspace.engine.model import Engine
-from cspace.errors import CspaceError, NotFound
+from cspace.errors import NotFound
 from cspace.lifecycle.bring_home import Brought, Home, bring
-from cspace.migration.index import INDEX, is_stub
 from cspace.migration.legacy import is_memory_of, memory_volumes
 from cspace.migration.model import Policy
-from cspace.migration.volumes import clear_readers, find_memory_volume, memory_target, volume_source
-from cspace.paths import MEMORY
+from cspace.migration.volumes import MIGRATE, clear_readers, memory_target, volume_source
 
-LIST = "cspace memory migrate --list"
-MIGRATE = "cspace memory migrate"
+LIST = f"{MIGRATE} --list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,7 @@ def get_volume(engine: Engine, directory: str, volume: str | None) -> str:
     if found is not None:
         return found
     alike = [] if volume else sorted(name for name in there if is_memory_of(name, directory))
-    hint = f"cspace memory migrate --volume {shlex.quote(alike[0])}" if len(alike) == 1 else LIST
+    hint = f"{MIGRATE} --volume {shlex.quote(alike[0])}" if len(alike) == 1 else LIST
     raise NotFound(f"there is no volume {wanted[0]!r}: nothing to migrate", hint=hint)
 
 
@@ -82,26 +77,3 @@ def migrate(
 
 def _list_users(engine: Engine, volume: str) -> set[str]:
     return {container.name for container in engine.volume_users(volume)}
-
-
-def find_forgotten(engine: Engine, root: Path) -> str | None:
-    """Find the legacy volume of a project whose memory holds nothing yet; one call at most.
-
-    What keeps us from looking is no news for a person who wants something else.
-    """
-    try:
-        if not _is_empty(root):
-            return None
-        return find_memory_volume(engine, root.name)
-    except (CspaceError, OSError):
-        return None
-
-
-def _is_empty(root: Path) -> bool:
-    try:
-        with beneath.pinned(root, PurePosixPath(MEMORY)) as memory:
-            if {path.name for path in memory.iterdir()} - {INDEX.name}:
-                return False
-            return is_stub(beneath.read_file(memory, INDEX))
-    except FileNotFoundError:
-        return True

@@ -19,7 +19,7 @@ from cspace.instance.plan import Action, Step, plan_up
 from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
-from cspace.lifecycle.memory_migration import MIGRATE, find_forgotten
+from cspace.migration.volumes import MIGRATE, find_forgotten
 from cspace.quarantine.shelf import Quarantined, sweep
 
 MOVED = "another Docker engine ran it before: remove the container there, it shares the workspace"

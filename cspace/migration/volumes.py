@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from cspace import beneath
 from cspace.alive import is_alive, own_mark
 from cspace.engine.model import Engine
+from cspace.errors import CspaceError
 from cspace.files import Owner
+from cspace.migration.index import INDEX, is_stub
 from cspace.migration.legacy import memory_volumes
 from cspace.migration.model import Source, Target
 from cspace.paths import MEMORY
 
 SUFFIX = "legacy"
+MIGRATE = "cspace memory migrate"
 # Whose container it is, and of which process.
 _READING = "dev.cspace.migration"
 _PROCESS = "dev.cspace.migration.process"
@@ -54,6 +58,29 @@ def find_memory_volume(engine: Engine, directory: str) -> str | None:
     """
     there = {volume.name for volume in engine.list_volumes()}
     return next((name for name in memory_volumes(directory) if name in there), None)
+
+
+def find_forgotten(engine: Engine, root: Path) -> str | None:
+    """Find the legacy volume of a project whose memory holds nothing yet; one call at most.
+
+    What keeps us from looking is no news for a person who wants something else.
+    """
+    try:
+        if not _is_empty(root):
+            return None
+        return find_memory_volume(engine, root.name)
+    except (CspaceError, OSError):
+        return None
+
+
+def _is_empty(root: Path) -> bool:
+    try:
+        with beneath.pinned(root, PurePosixPath(MEMORY)) as memory:
+            if {path.name for path in memory.iterdir()} - {INDEX.name}:
+                return False
+            return is_stub(beneath.read_file(memory, INDEX))
+    except FileNotFoundError:
+        return True
 
 
 def memory_target(root: Path, owner: Owner) -> Target:

@@ -21,8 +21,9 @@ from cspace import proc
 from cspace.engine.docker import DockerEngine
 from cspace.events import Event, Report, State, ignore
 from cspace.lifecycle.bring_home import Home
-from cspace.lifecycle.memory_migration import find_forgotten, migrate
+from cspace.lifecycle.memory_migration import migrate
 from cspace.migration.model import Policy
+from cspace.migration.volumes import find_forgotten
 from cspace.owner import find_owner
 from cspace.project import Project, project_id
 from tests.cli.terminal import on_terminal
