@@ -23,16 +23,9 @@ from typing import Any, BinaryIO
 import docker
 from docker.context import ContextAPI
 from docker.context.config import get_current_context_name
-from docker.errors import (
-    APIError,
-    DockerException,
-    ImageNotFound,
-    NotFound,
-    create_api_error_from_http_exception,
-)
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import Mount as ApiMount
 from docker.utils import kwargs_from_env
-from requests.exceptions import HTTPError, RequestException
 
 from cspace import proc
 from cspace.engine.model import (
@@ -46,8 +39,9 @@ from cspace.engine.model import (
     Volume,
 )
 from cspace.engine.rows import parse_container, parse_image
+from cspace.engine.translation import translated
 from cspace.engine.volume_stream import VolumeStream
-from cspace.errors import CommandFailed, CspaceError, EngineUnavailable
+from cspace.errors import EngineUnavailable
 from cspace.errors import NotFound as Missing
 from cspace.files import Owner
 
@@ -85,7 +79,7 @@ class DockerEngine:
 
     @cached_property
     def _api(self) -> Any:
-        with _translated():
+        with translated():
             try:
                 return docker.APIClient(
                     **_endpoint(),
@@ -97,15 +91,15 @@ class DockerEngine:
                 raise DockerException(f"its address is not one: {error}") from error
 
     def ping(self) -> None:
-        with _translated():
+        with translated():
             self._api.ping()
 
     def identify(self) -> str:
-        with _translated():
+        with translated():
             return str(self._api.info()["ID"])
 
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
-        with _translated():
+        with translated():
             rows = self._api.containers(all=True, filters=_filters(labels))
         return tuple(sorted(map(parse_container, rows), key=lambda container: container.name))
 
@@ -116,7 +110,7 @@ class DockerEngine:
             ApiMount(f"/probe/{number}", str(file.parent), type="bind", read_only=True)
             for number, file in enumerate(markers)
         ]
-        with _translated():
+        with translated():
             try:
                 probe = self._create_reader(mounts, labels)
             except APIError as error:
@@ -151,13 +145,13 @@ class DockerEngine:
             return file.read() if file is not None else None
 
     def list_volumes(self) -> tuple[Volume, ...]:
-        with _translated():
+        with translated():
             rows = self._api.volumes()["Volumes"] or ()
         volumes = (Volume(row["Name"], row["Labels"] or {}) for row in rows)
         return tuple(sorted(volumes, key=lambda volume: volume.name))
 
     def volume_users(self, name: str) -> tuple[Container, ...]:
-        with _translated():
+        with translated():
             # The engine's filter takes a place in a container for a name, too.
             rows = self._api.containers(all=True, filters={"volume": [name]})
         users = (
@@ -165,17 +159,14 @@ class DockerEngine:
             for row in rows
             if any(mount.get("Name") == name for mount in row["Mounts"])
         )
-        return tuple(
-            sorted(
-                (user for user in users if _READER not in user.labels), key=lambda user: user.name
-            )
-        )
+        others = (user for user in users if _READER not in user.labels)
+        return tuple(sorted(others, key=lambda user: user.name))
 
     @contextlib.contextmanager
     def open_volume(
         self, name: str, *, labels: Mapping[str, str] = MappingProxyType({})
     ) -> Iterator[BinaryIO]:
-        with _translated():
+        with translated():
             try:
                 # A container that names a missing volume would make it.
                 self._api.inspect_volume(name)
@@ -200,7 +191,7 @@ class DockerEngine:
         mount = ApiMount(
             _VOLUME_PLACE, name, type="volume", read_only=True, no_copy=True, labels={_MADE: made}
         )
-        with _translated():
+        with translated():
             container = self._create_reader([mount], {**labels, _READER: name})
             if (self._api.inspect_volume(name)["Labels"] or {}).get(_MADE) == made:
                 self._remove_container(container)
@@ -209,7 +200,7 @@ class DockerEngine:
         return container
 
     def _remove_container(self, container: str) -> None:
-        with _translated():
+        with translated():
             try:
                 self._api.remove_container(container, force=True)
             except NotFound:
@@ -223,14 +214,14 @@ class DockerEngine:
         # The library's own call keeps the connection: until that is closed, the engine waits for a
         # reader who stopped early, and removes no container.
         url = f"{self._api.base_url}/v{API_VERSION}/containers/{container}/archive"
-        with _translated():
+        with translated():
             answer = self._api.get(
                 url, params={"path": path}, stream=True, timeout=API_TIMEOUT_SECONDS
             )
         with answer:
-            with _translated():
+            with translated():
                 answer.raise_for_status()
-            chunks = VolumeStream(answer.iter_content(CHUNK_BYTES), _translated)
+            chunks = VolumeStream(answer.iter_content(CHUNK_BYTES))
             with io.BufferedReader(chunks, CHUNK_BYTES) as stream:
                 yield stream
 
@@ -243,7 +234,7 @@ class DockerEngine:
         self._api.import_image_from_data(empty.getvalue(), repository=repository, tag=tag)
 
     def has_image(self, tag: str, *, labels: Mapping[str, str] = MappingProxyType({})) -> bool:
-        with _translated():
+        with translated():
             try:
                 found = self._api.inspect_image(tag)
             except ImageNotFound:
@@ -252,7 +243,7 @@ class DockerEngine:
 
     def list_labels(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
         filters = _filters(labels)
-        with _translated():
+        with translated():
             rows = [
                 *self._api.containers(all=True, filters=filters),
                 *self._api.networks(filters=filters),
@@ -264,14 +255,14 @@ class DockerEngine:
         # The library's own call can not ask for what is shared.
         url = f"{self._api.base_url}/v{API_VERSION}/images/json"
         asked = {"shared-size": "1", "filters": json.dumps(_filters(labels))}
-        with _translated():
+        with translated():
             answer = self._api.get(url, params=asked, timeout=MEASURE_TIMEOUT_SECONDS)
             answer.raise_for_status()
             rows = answer.json()
         return tuple(map(parse_image, rows))
 
     def remove_image(self, tag: str) -> None:
-        with _translated(), contextlib.suppress(ImageNotFound):
+        with translated(), contextlib.suppress(ImageNotFound):
             self._api.remove_image(tag)
 
     def build_image(self, build: Build, on_line: OnLine) -> None:
@@ -347,7 +338,7 @@ class DockerEngine:
             time.sleep(POLL_SECONDS)
 
     def stop(self, container: Container) -> None:
-        with _translated(), contextlib.suppress(NotFound):
+        with translated(), contextlib.suppress(NotFound):
             self._api.stop(container.id, timeout=STOP_TIMEOUT_SECONDS)
 
     def remove(self, container: Container) -> None:
@@ -355,7 +346,7 @@ class DockerEngine:
 
     def remove_all(self, labels: Mapping[str, str]) -> None:
         filters = _filters(labels)
-        with _translated():
+        with translated():
             for row in self._api.containers(all=True, filters=filters):
                 with contextlib.suppress(NotFound):
                     self._api.remove_container(row["Id"], force=True, v=True)
@@ -367,7 +358,7 @@ class DockerEngine:
                     self._api.remove_volume(row["Name"])
 
     def logs(self, container: Container, *, tail: int) -> str:
-        with _translated():
+        with translated():
             raw: bytes = self._api.logs(container.id, tail=tail)
         return raw.decode("utf-8", "replace")
 
@@ -388,46 +379,6 @@ def _endpoint() -> dict[str, Any]:
 
 def _missing(volume: str) -> Missing:
     return Missing(f"there is no volume {volume!r}", hint="docker volume ls shows what there is")
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """Turn the library's exceptions into ours where they enter."""
-    try:
-        yield
-    except (NotFound, ImageNotFound, CspaceError):
-        raise
-    except APIError as error:
-        raise _refused(error) from error
-    except HTTPError as error:  # of a call that is not the library's own
-        try:
-            create_api_error_from_http_exception(error)
-        except APIError as said:
-            raise _refused(said) from error
-    except (DockerException, RequestException, OSError) as error:
-        raise _unavailable(error) from error
-
-
-def _refused(error: APIError) -> CommandFailed:
-    return CommandFailed(f"Docker said no: {error.explanation or error}")
-
-
-def _unavailable(error: BaseException) -> EngineUnavailable:
-    """Say what the operating system said; the library wraps it several times."""
-    reason: BaseException | None = error
-    while reason is not None and not (isinstance(reason, OSError) and reason.strerror):
-        inner = next((part for part in reason.args if isinstance(part, BaseException)), None)
-        reason = inner or reason.__cause__ or reason.__context__
-    if isinstance(reason, PermissionError):
-        return EngineUnavailable(
-            f"Docker does not answer: {reason.strerror}",
-            hint="sudo usermod -aG docker $USER, then log in again; members can become root",
-        )
-    said = reason.strerror if isinstance(reason, OSError) else error
-    return EngineUnavailable(
-        f"Docker does not answer: {said}",
-        hint="start it (systemctl start docker), or check DOCKER_HOST and docker context ls",
-    )
 
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from typing import Any
+
+from cspace.engine.translation import translated
 
 
 class VolumeStream(io.RawIOBase):
     """Reads chunks as they come, and holds one at a time."""
 
-    def __init__(
-        self,
-        chunks: Iterator[bytes],
-        translated: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        """Args: translated: turns the errors of a chunk that does not come into ours."""
+    def __init__(self, chunks: Iterator[bytes]) -> None:
         super().__init__()
         self._chunks = chunks
-        self._translated = translated
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
@@ -27,7 +22,7 @@ class VolumeStream(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._rest:
-            with self._translated():
+            with translated():
                 chunk = next(self._chunks, None)
             if chunk is None:
                 return 0
