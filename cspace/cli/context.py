@@ -81,7 +81,7 @@ def _show_digest(
         render.show_json(text=found.text, skipped=found.skipped)
     else:
         render.show_document(found.text.encode("utf-8"))
-        entries.note_skipped(found.skipped)
+        render.note_skipped(found.skipped, entries.DOCTOR)
 
 
 def _show_entry(deps: Deps, given: str, *, as_json: bool) -> None:

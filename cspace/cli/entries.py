@@ -18,8 +18,10 @@ from cspace.events import ignore
 if TYPE_CHECKING:
     from cspace.context.listing import Period
     from cspace.context.naming import EntryName
-    from cspace.context.records import Listing, Skipped
+    from cspace.context.records import Listing
     from cspace.context.store import ContextStore
+
+DOCTOR = "cspace context doctor"
 
 
 def parse_section(text: str) -> str:
@@ -153,15 +155,7 @@ def note_left_out(found: Listing[Any]) -> None:
     """Say on stderr how many more there are, and what could not be read."""
     if found.left_out:
         render.note(f"{found.left_out} more left out: raise --limit")
-    note_skipped(found.skipped)
-
-
-def note_skipped(skipped: tuple[Skipped, ...]) -> None:
-    """Say on stderr what could not be read."""
-    for one in skipped:
-        render.note(f"skipped {one.path}: {one.reason}")
-    if skipped:
-        render.note(f"{render.count(len(skipped), 'file')} skipped; see: cspace context doctor")
+    render.note_skipped(found.skipped, DOCTOR)
 
 
 def show_entry(store: ContextStore, name: EntryName, *, as_json: bool) -> None:

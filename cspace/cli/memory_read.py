@@ -18,7 +18,6 @@ from cspace.memory.place import Place, Scope
 
 if TYPE_CHECKING:
     from cspace.memory.listing import Memory
-    from cspace.memory.tree import Skipped
 
 OneScope = Annotated[Scope, typer.Option("--scope", help="Whose memory.")]
 Host = Annotated[
@@ -78,7 +77,7 @@ def list_all(
         render.show_table(("TYPE", "AGE", "FILE", "DESCRIPTION"), rows)
     else:
         render.note(f"no memories yet; Claude Code writes them: {place.writer}")
-    _note_skipped(place, found.skipped)
+    render.note_skipped(found.skipped, place.command("doctor"))
 
 
 def show(
@@ -148,7 +147,7 @@ def search(
         )
         if found.left_out:
             render.note(f"{found.left_out} more left out: raise --limit")
-        _note_skipped(place, found.skipped)
+        render.note_skipped(found.skipped, place.command("doctor"))
     if not found.hits:
         raise _nothing(place, words)
 
@@ -187,7 +186,7 @@ def recall(
         for one, text in zip(found.memories, texts, strict=bodies):
             render.show_lines(["", f"== {one.path}: this memory is {_age(one)}", ""])
             render.show_document(text)
-        _note_skipped(place, found.skipped)
+        render.note_skipped(found.skipped, place.command("doctor"))
     if not found.memories:
         raise _nothing(place, words)
 
@@ -232,14 +231,6 @@ def _note_place(place: Place) -> None:
         render.note(f"Claude Code does not use it at present: {place.off}")
     for note in place.notes:
         render.note(f"note: {note}")
-
-
-def _note_skipped(place: Place, skipped: tuple[Skipped, ...]) -> None:
-    for one in skipped:
-        render.note(f"skipped {one.path}: {one.reason}")
-    if skipped:
-        counted = render.count(len(skipped), "file")
-        render.note(f"{counted} skipped; see: {place.command('doctor')}")
 
 
 def _age(memory: Memory) -> str:

@@ -15,11 +15,14 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cspace.cli.bar import Bar
 from cspace.errors import CspaceError
 from cspace.events import Event, State
+
+if TYPE_CHECKING:
+    from cspace.docstore.opened import Skipped
 
 SCHEMA_VERSION = 1
 # Build steps are worth a line each; Compose's and pip's own chatter is not.
@@ -89,6 +92,14 @@ def note(text: str) -> None:
         lines = map(printable, text.removesuffix("\n").split("\n"))
         _bar.erase(sys.stderr)
         print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def note_skipped(skipped: Sequence[Skipped], doctor: str) -> None:
+    """Say on stderr what could not be read, and which command says what is wrong with it."""
+    for one in skipped:
+        note(f"skipped {one.path}: {one.reason}")
+    if skipped:
+        note(f"{count(len(skipped), 'file')} skipped; see: {doctor}")
 
 
 def size(count: int) -> str:

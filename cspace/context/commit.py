@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 from cspace import beneath, git, git_commits, git_objects
 from cspace.context.commit_message import Action, Changed, dump_message
 from cspace.context.entryfile import parse_entry
-from cspace.context.records import ROOT, Entry, Kind, Skipped
+from cspace.context.records import ROOT, Entry, Kind
 from cspace.docstore.folder import Folder
-from cspace.docstore.opened import SUFFIX, show_path
+from cspace.docstore.opened import SUFFIX, Skipped, show_path
 from cspace.errors import CommandFailed, Conflict, CspaceError, UsageError
 from cspace.git import Staged
 from cspace.git_commits import NO_FILE, Change

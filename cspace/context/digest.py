@@ -15,9 +15,9 @@ from cspace.context.records import (
     Entry,
     Kind,
     Listing,
-    Skipped,
 )
 from cspace.context.store import ContextStore
+from cspace.docstore.opened import Skipped
 from cspace.errors import CspaceError
 
 MAX_FINDINGS = 10

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 
 from cspace.context import entryfile, remembered
-from cspace.context.records import Entry, Info, Kind, Skipped
+from cspace.context.records import Entry, Info, Kind
 from cspace.context.store import ContextStore
-from cspace.docstore.opened import SUFFIX, Document, Opened, UnreadableDocument, show_path
+from cspace.docstore.opened import SUFFIX, Document, Opened, Skipped, UnreadableDocument, show_path
 
 # One call reads no more of a kind than this: many large files together hurt as much as one. It is
 # far more than ten thousand records of some KB, and what was read is remembered for the next call.

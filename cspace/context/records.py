@@ -13,6 +13,7 @@ from cspace.context.kinds import HUMAN as HUMAN  # noqa: PLC0414  known by this 
 from cspace.context.kinds import Category as Category  # noqa: PLC0414  as above
 from cspace.context.kinds import Kind as Kind  # noqa: PLC0414  as above
 from cspace.context.kinds import Status as Status  # noqa: PLC0414  as above
+from cspace.docstore.opened import Skipped
 from cspace.docstore.sections import Layout
 
 Item = TypeVar("Item")
@@ -149,14 +150,6 @@ class Entry:
     body: str
     sections: Mapping[str, str]
     updates: tuple[Update, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that could not be read, and why."""
-
-    path: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

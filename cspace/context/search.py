@@ -8,8 +8,9 @@ from cspace.context import entryfile
 from cspace.context.digest import no_heading, one_line, render_skipped
 from cspace.context.kinds import BY_PLURAL, SECTIONS
 from cspace.context.reading import reading
-from cspace.context.records import HUMAN, ROOT, Kind, Listing, Skipped
+from cspace.context.records import HUMAN, ROOT, Kind, Listing
 from cspace.context.store import ContextStore
+from cspace.docstore.opened import Skipped
 from cspace.docstore.ranking import Match, Ranking, parse_query
 from cspace.docstore.words import Term, snippet_of
 from cspace.errors import CspaceError

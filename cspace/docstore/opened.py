@@ -29,6 +29,14 @@ class UnreadableDocument(CspaceError):
     """A link, a FIFO, a directory, another's file: it is left as it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that is left as it is, and why."""
+
+    path: str
+    reason: str
+
+
 class Document(NamedTuple):
     """What was read of a file.
 

@@ -12,11 +12,11 @@ from pathlib import PurePosixPath
 
 from cspace.clock import parse_time
 from cspace.docstore.frontmatter import FrontMatter, parse_front_matter
-from cspace.docstore.opened import SUFFIX, Document, UnreadableDocument
+from cspace.docstore.opened import SUFFIX, Document, Skipped, UnreadableDocument
 from cspace.errors import NotFound, UsageError
 from cspace.memory.index import Index, parse_index, same_name
 from cspace.memory.place import Place
-from cspace.memory.tree import INDEX, Skipped, Walk, missing, read_memory
+from cspace.memory.tree import INDEX, Walk, missing, read_memory
 
 # Clocks of a container and its host differ a little.
 AHEAD = timedelta(minutes=5)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from cspace.docstore.frontmatter import parse_front_matter
-from cspace.docstore.opened import Document, UnreadableDocument
+from cspace.docstore.opened import Document, Skipped, UnreadableDocument
 from cspace.docstore.ranking import Match, Ranking, parse_query
 from cspace.docstore.words import Term, find_line
 from cspace.memory.index import same_name
 from cspace.memory.listing import Memory, header_text, load_index, parse_memory
 from cspace.memory.place import Place
-from cspace.memory.tree import INDEX, Skipped, Walk, read_memory
+from cspace.memory.tree import INDEX, Walk, read_memory
 
 DEFAULT_LIMIT = 10
 SNIPPET = 160

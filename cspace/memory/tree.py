@@ -12,6 +12,7 @@ from cspace import beneath
 from cspace.docstore.opened import (
     Document,
     Opened,
+    Skipped,
     UnreadableDocument,
     is_document,
     read_document,
@@ -27,14 +28,6 @@ MAX_NAMES = 100_000
 MAX_TOTAL_BYTES = 128 * 1024 * 1024
 # What the first lines of a file can take; more of it is not read for a list.
 HEAD_BYTES = 8 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that is left as it is, and why."""
-
-    path: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
