@@ -7,6 +7,8 @@ from pathlib import Path, PurePosixPath
 
 CONTEXT = Path(".cspace/context")
 MEMORY = Path(".cspace/memory")
+# What Claude Code loads of a memory into every session.
+INDEX = PurePosixPath("MEMORY.md")
 QUARANTINE = Path(".cspace/quarantine")
 # The directories of a project that instances write to.
 SHARED = (PurePosixPath(CONTEXT), PurePosixPath(MEMORY))

@@ -172,7 +172,7 @@ def note_left(brought: Brought) -> None:
 
 def _choice(left: Sequence[Planned]) -> str:
     """Write how conflicts among what was left can be taken too; nothing where there are none."""
-    from cspace.migration.index import INDEX  # noqa: PLC0415  not for `--help`
+    from cspace.paths import INDEX  # noqa: PLC0415  not for `--help`
 
     conflicts = [one.path for one in left if one.fate == "conflict"]
     if not conflicts:

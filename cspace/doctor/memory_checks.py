@@ -27,8 +27,9 @@ from cspace.memory.listing import (
 )
 from cspace.memory.place import Place
 from cspace.memory.relative_dates import iter_relative_dates
-from cspace.memory.tree import INDEX, Walk
+from cspace.memory.tree import Walk
 from cspace.migration.names import fold_path
+from cspace.paths import INDEX
 
 MAX_SHOWN = 200
 # What was true of a project or an address that long ago may not be any more; what a person is and

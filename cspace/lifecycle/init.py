@@ -15,7 +15,7 @@ from cspace.context.skeleton import ensure_skeleton
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report, ignore
 from cspace.files import Owner
-from cspace.paths import CONTEXT, CONTEXT_KINDS, MEMORY
+from cspace.paths import CONTEXT, CONTEXT_KINDS, INDEX, MEMORY
 from cspace.quarantine.shelf import Quarantined, sweep
 
 IGNORED = (".cspace.local.json",)
@@ -67,7 +67,7 @@ def seed(root: Path, owner: Owner) -> None:
         beneath.pinned(root, PurePosixPath(MEMORY)) as memory,
         contextlib.suppress(FileExistsError),
     ):
-        files.publish(memory / "MEMORY.md", b"", owner=owner)
+        files.publish(memory / INDEX, b"", owner=owner)
     for kind in CONTEXT_KINDS:
         beneath.ensure_directory(root, PurePosixPath(CONTEXT, kind), owner=owner)
     try:

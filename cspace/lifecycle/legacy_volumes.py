@@ -17,12 +17,12 @@ from cspace.lifecycle.bring_home import Home
 from cspace.lifecycle.sessions_migration import transcript_place
 from cspace.memory.listing import Type
 from cspace.migration import legacy
-from cspace.migration.index import INDEX
 from cspace.migration.legacy import Kind
 from cspace.migration.model import Source
 from cspace.migration.stream import Entry, iter_entries
 from cspace.migration.stream import Kind as EntryKind
 from cspace.migration.volumes import volume_source
+from cspace.paths import INDEX
 
 # Of a volume that may be a database of terabytes only this much is read.
 MAX_LOOK_BYTES = 16 * 1024 * 1024

@@ -16,7 +16,8 @@ from cspace.docstore.opened import SUFFIX, Document, Skipped, UnreadableDocument
 from cspace.errors import NotFound, UsageError
 from cspace.memory.index import Index, parse_index, same_name
 from cspace.memory.place import Place
-from cspace.memory.tree import INDEX, Walk, missing, read_memory
+from cspace.memory.tree import Walk, missing, read_memory
+from cspace.paths import INDEX
 
 # Clocks of a container and its host differ a little.
 AHEAD = timedelta(minutes=5)

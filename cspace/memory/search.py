@@ -12,7 +12,8 @@ from cspace.docstore.words import Term, find_line
 from cspace.memory.index import same_name
 from cspace.memory.listing import Memory, header_text, load_index, parse_memory
 from cspace.memory.place import Place
-from cspace.memory.tree import INDEX, Walk, read_memory
+from cspace.memory.tree import Walk, read_memory
+from cspace.paths import INDEX
 
 DEFAULT_LIMIT = 10
 SNIPPET = 160

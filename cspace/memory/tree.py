@@ -22,7 +22,6 @@ from cspace.docstore.opened import (
 from cspace.errors import CspaceError, NotFound
 from cspace.memory.place import Place
 
-INDEX = PurePosixPath("MEMORY.md")
 # So that a directory that somebody filled does not keep a person waiting for ever.
 MAX_NAMES = 100_000
 MAX_TOTAL_BYTES = 128 * 1024 * 1024

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
-INDEX = PurePosixPath("MEMORY.md")
-
 
 def is_stub(content: bytes) -> bool:
     """Whether an index says nothing yet, as the one that a project starts with."""

@@ -9,11 +9,12 @@ from pathlib import PurePosixPath
 from cspace.beneath import MAX_BYTES
 from cspace.events import Report, ignore
 from cspace.migration.groups import Groups, group, refuse_together
-from cspace.migration.index import INDEX, is_stub, merge_lines
+from cspace.migration.index import is_stub, merge_lines
 from cspace.migration.model import Choice, Fate, Plan, Planned, Policy, Source, Target
 from cspace.migration.names import fold, fold_path, iter_marked
 from cspace.migration.place import ABSENT, Place, Standing
 from cspace.migration.reading import BY_KIND, Found, read_source
+from cspace.paths import INDEX
 
 # Of a hash, in the name of the file that another one replaced.
 _MARK_DIGITS = 8

@@ -9,11 +9,11 @@ from pathlib import PurePosixPath
 
 from cspace.beneath import MAX_BYTES
 from cspace.events import Report
-from cspace.migration.index import INDEX
 from cspace.migration.model import Source, Target
 from cspace.migration.names import leaves, refuse
 from cspace.migration.progress import Progress
 from cspace.migration.stream import Entry, Kind, iter_entries
+from cspace.paths import INDEX
 
 # A sparse file can claim any size, and every byte of it is hashed and written.
 MAX_FILE_BYTES = 64 * 1024**3

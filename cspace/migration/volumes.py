@@ -12,10 +12,10 @@ from cspace.alive import is_alive, own_mark
 from cspace.engine.model import Engine
 from cspace.errors import CspaceError
 from cspace.files import Owner
-from cspace.migration.index import INDEX, is_stub
+from cspace.migration.index import is_stub
 from cspace.migration.legacy import memory_volumes
 from cspace.migration.model import Source, Target
-from cspace.paths import MEMORY
+from cspace.paths import INDEX, MEMORY
 
 SUFFIX = "legacy"
 MIGRATE = "cspace memory migrate"
