@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cspace.lifecycle.leftovers import Machine
     from cspace.lifecycle.recorded_context import Recorder
     from cspace.settings.load import Loaded
+    from cspace.settings.model import Numbers
 
 
 @dataclass
@@ -167,7 +168,14 @@ class Deps:
     def _settings(self, root: Path | None, flags: Mapping[str, object] | None = None) -> Loaded:
         from cspace.settings.load import load_settings  # noqa: PLC0415  see above
 
-        return load_settings(root, home=self.home, environ=self.environ, flags=flags)
+        return load_settings(
+            root, home=self.home, environ=self.environ, flags=flags, automatic=self._automatic
+        )
+
+    def _automatic(self) -> Numbers:
+        from cspace.lifecycle.limits import automatic_limits  # noqa: PLC0415  pulls in the engine's
+
+        return automatic_limits(self.engine.capacity())
 
     def host(self, flags: Mapping[str, object] | None = None, *, teardown: bool = False) -> Host:
         """Join the project with its settings, image, secrets and engine.

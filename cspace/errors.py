@@ -12,6 +12,8 @@ CspaceError             exit 1   anything expected; carries an optional hint
 
 from __future__ import annotations
 
+# Of every other exception.
+EXIT_BUG = 70
 # What a document of any shape can raise while it is read.
 MALFORMED = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 

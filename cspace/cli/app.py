@@ -14,10 +14,9 @@ from cspace.cli import context_server, doctor, inside, lifecycle, project, prune
 from cspace.cli.later import load_later
 from cspace.cli.render import note, prepare_streams, progress, show_error
 from cspace.deps import make_deps
-from cspace.errors import CspaceError, expected
+from cspace.errors import EXIT_BUG, CspaceError, expected
 from cspace.owner import become_invoking_user
 
-EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
@@ -98,6 +97,8 @@ def main() -> None:
     # Typer turns ^C into this code by itself; programs in an instance replace this process.
     if code == EXIT_INTERRUPTED:
         note("interrupted; the same command takes up where it stopped")
+        # Not sys.exit, in the middle of which threads that are still at work would print.
+        os._exit(code)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cspace.cli import render
+from cspace.cli.batch import show_batch
 from cspace.cli.inside import attach, on_terminal
 from cspace.cli.options import (
     All,
     ArchiveName,
-    AsJson,
+    AsJsonLines,
     DryRun,
     Names,
     Sets,
@@ -20,10 +21,11 @@ from cspace.cli.options import (
     parse_flags,
 )
 from cspace.deps import Deps
-from cspace.errors import PartialFailure, UsageError
+from cspace.errors import UsageError
 
 if TYPE_CHECKING:
     from cspace.lifecycle.down import Removed
+    from cspace.lifecycle.host import Host
     from cspace.lifecycle.up import Planned, Ready
 
 
@@ -51,7 +53,7 @@ def up(  # noqa: PLR0913  one parameter an option
     ] = False,
     sets: Sets = None,
     dry_run: DryRun = False,
-    as_json: AsJson = False,
+    as_json: AsJsonLines = False,
 ) -> None:
     """Bring up instances, each with its own clone.
 
@@ -73,13 +75,13 @@ def up(  # noqa: PLR0913  one parameter an option
         _show_plans(tuple(core.plan(host, name, wish) for name in wanted), as_json=as_json)
         return
     wanted = wanted or core.claim_names(host, count)
-    _show_ready(wanted, lambda name: core.up(host, name, wish), as_json=as_json)
+    _show_ready(host, wanted, lambda name: core.up(host, name, wish), as_json=as_json)
     if len(wanted) == 1 and not (no_attach or as_json) and on_terminal():
         attach(context, wanted[0])
 
 
 def start(
-    context: typer.Context, names: Names = None, *, every: All = False, as_json: AsJson = False
+    context: typer.Context, names: Names = None, *, every: All = False, as_json: AsJsonLines = False
 ) -> None:
     """Start stopped instances.
 
@@ -90,11 +92,11 @@ def start(
     _check_choice(names, every=every)
     host = context.obj.host()
     wanted = _choose(context.obj, names, every=every)
-    _show_ready(wanted, lambda name: core.start(host, name), as_json=as_json)
+    _show_ready(host, wanted, lambda name: core.start(host, name), as_json=as_json)
 
 
 def stop(
-    context: typer.Context, names: Names = None, *, every: All = False, as_json: AsJson = False
+    context: typer.Context, names: Names = None, *, every: All = False, as_json: AsJsonLines = False
 ) -> None:
     """Stop instances; workspace and container stay.
 
@@ -104,7 +106,7 @@ def stop(
 
     _check_choice(names, every=every)
     host = context.obj.host(teardown=True)
-    _show_batch(
+    show_batch(
         _choose(context.obj, names, every=every),
         lambda name: core.stop(host, name),
         lambda stopped: f"{stopped.name} {'stopped' if stopped.changed else 'was not running'}",
@@ -126,7 +128,7 @@ def down(
         ),
     ] = None,
     dry_run: DryRun = False,
-    as_json: AsJson = False,
+    as_json: AsJsonLines = False,
 ) -> None:
     """Archive the work of instances, then remove them.
 
@@ -144,7 +146,7 @@ def down(
         plans = tuple(core.plan(host, name, discard=name in lost) for name in wanted)
         _show_plans(plans, as_json=as_json)
         return
-    _show_batch(
+    show_batch(
         wanted,
         lambda name: core.down(host, name, discard=name in lost),
         _describe_removed,
@@ -160,7 +162,7 @@ def restore(
         str | None, typer.Option("--as", metavar="NAME", help="Restore under another name.")
     ] = None,
     dry_run: DryRun = False,
-    as_json: AsJson = False,
+    as_json: AsJsonLines = False,
 ) -> None:
     """Bring an archived instance back, byte for byte.
 
@@ -177,7 +179,7 @@ def restore(
     if dry_run:
         _show_plans((plan(host, name, wish),), as_json=as_json)
         return
-    _show_ready((name,), lambda each: core.restore(host, each, wish), as_json=as_json)
+    _show_ready(host, (name,), lambda each: core.restore(host, each, wish), as_json=as_json)
 
 
 def _check_choice(names: list[str] | None, *, every: bool) -> None:
@@ -200,8 +202,15 @@ def _choose(deps: Deps, names: list[str] | None, *, every: bool) -> tuple[str, .
     return tuple(dict.fromkeys(names))
 
 
-def _show_ready(names: tuple[str, ...], act: Callable[[str], Ready], *, as_json: bool) -> None:
-    _show_batch(names, act, _describe_ready, as_json=as_json)
+def _show_ready(
+    host: Host, names: tuple[str, ...], act: Callable[[str], Ready], *, as_json: bool
+) -> None:
+    from cspace.lifecycle.limits import warn_of_overcommitment  # noqa: PLC0415  loads settings
+
+    def warn() -> None:
+        warn_of_overcommitment(host, names)
+
+    show_batch(names, act, _describe_ready, as_json=as_json, before=warn)
 
 
 def _describe_ready(ready: Ready) -> str:
@@ -216,34 +225,6 @@ def _describe_removed(gone: Removed) -> str:
         render.note(f"note: {notice}")
     back = f"; to bring it back: cspace restore {gone.name}" if gone.archive else ""
     return f"{gone.name} removed{back}"
-
-
-def _show_batch(
-    names: tuple[str, ...],
-    act: Callable[[str], Any],
-    describe: Callable[[Any], str],
-    *,
-    as_json: bool,
-) -> None:
-    """Act on every name and show each result; one failure alone is raised as it is."""
-    from cspace.lifecycle.batch import run_batch  # noqa: PLC0415  threads, only here
-
-    outcomes = run_batch(names, act)
-    failed = [outcome for outcome in outcomes if outcome.error is not None]
-    if as_json:
-        done = [outcome.result for outcome in outcomes if outcome.error is None]
-        failures = [{"name": each.name, "error": each.error} for each in failed]
-        render.show_json(instances=done, failed=failures)
-    else:
-        render.show_lines(describe(each.result) for each in outcomes if each.error is None)
-    if len(names) == 1 and failed and failed[0].error is not None:
-        raise failed[0].error
-    for outcome in failed:
-        render.note(f"{outcome.name}: {outcome.error}")
-    if failed:
-        raise PartialFailure(
-            f"{len(failed)} of {len(outcomes)} failed: {', '.join(each.name for each in failed)}"
-        )
 
 
 def _show_plans(plans: tuple[Planned, ...], *, as_json: bool) -> None:

@@ -51,6 +51,10 @@ ArchiveName = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsJsonLines = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON documents, one a line: events, results, the end."),
+]
 All = Annotated[bool, typer.Option("--all", help="Every instance of this project.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and do nothing.")]

@@ -5,6 +5,7 @@ stdout is data; progress, notices, errors and hints go to stderr. No colours are
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -12,13 +13,13 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from cspace.cli.bar import Bar
-from cspace.errors import CspaceError
+from cspace.errors import EXIT_BUG, CspaceError
 from cspace.events import Event, State
 
 if TYPE_CHECKING:
@@ -30,6 +31,41 @@ BUILD_LINE_LENGTH = 100
 _BUILD_STEP = re.compile(r"#\d+ \[")
 _writing = threading.Lock()
 _bar = Bar()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Watcher:
+    """What sees each event first, and prints what is for a person."""
+
+    take: Callable[[Event], bool]
+    write: Callable[[str], object]
+
+
+def _write_line(text: str) -> None:
+    _bar.erase(sys.stderr)
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+_PLAIN = _Watcher(lambda _: False, _write_line)
+# Of the process, since events come from several threads.
+_watcher = _PLAIN
+
+
+@contextlib.contextmanager
+def watching(
+    take: Callable[[Event], bool], write: Callable[[str], object] = _write_line
+) -> Iterator[None]:
+    """Let something else see events, and write what is for a person, while the block lasts.
+
+    Args:
+        take: returns whether it has shown an event; one that it has not becomes a line.
+    """
+    global _watcher  # noqa: PLW0603  see above
+    _watcher = _Watcher(take, write)
+    try:
+        yield
+    finally:
+        _watcher = _PLAIN
 
 
 def prepare_streams() -> None:
@@ -48,6 +84,14 @@ def show_json(**parts: Any) -> None:
     document = {"schema_version": SCHEMA_VERSION} | plain(parts)
     end_progress()
     print(json.dumps(document, indent=2), flush=True)  # noqa: T201
+
+
+def show_json_line(**parts: Any) -> None:
+    """Print one of several JSON documents, each a line; several threads may."""
+    line = json.dumps({"schema_version": SCHEMA_VERSION} | plain(parts))
+    with _writing:
+        _bar.finish(sys.stderr)
+        print(line, flush=True)  # noqa: T201
 
 
 def show_lines(lines: Iterable[str]) -> None:
@@ -90,8 +134,7 @@ def note(text: str) -> None:
     with _writing:
         # Not splitlines, to which a carriage return in a name begins a line of ours.
         lines = map(printable, text.removesuffix("\n").split("\n"))
-        _bar.erase(sys.stderr)
-        print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
+        _watcher.write("\n".join(lines))
 
 
 def note_skipped(skipped: Sequence[Skipped], doctor: str) -> None:
@@ -128,6 +171,11 @@ def end_progress() -> None:
 
 def progress(event: Event) -> None:
     """Show one event: as a plain line on stderr, or as a bar on a terminal."""
+    if not _watcher.take(event):
+        _show_event(event)
+
+
+def _show_event(event: Event) -> None:
     match event.state:
         case State.ADVANCED:
             text = printable(f"{event.subject} {event.phase} {event.detail}".rstrip())
@@ -167,8 +215,8 @@ def plain(value: Any) -> Any:
         return {
             field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
         }
-    if isinstance(value, CspaceError):
-        return {"message": str(value), "hint": value.hint, "exit_code": value.exit_code}
+    if isinstance(value, Exception):
+        return _plain_error(value)
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -177,3 +225,10 @@ def plain(value: Any) -> Any:
         return value.isoformat()
     # Bytes of a name that are not UTF-8 become lone surrogates, which stand for just these bytes.
     return os.fsdecode(value) if isinstance(value, bytes | PurePath) else value
+
+
+def _plain_error(error: Exception) -> dict[str, Any]:
+    if isinstance(error, CspaceError):
+        return {"message": str(error), "hint": error.hint, "exit_code": error.exit_code}
+    said = f"this is a bug in cspace: {type(error).__name__}: {error}"
+    return {"message": said, "hint": None, "exit_code": EXIT_BUG}

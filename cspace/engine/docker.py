@@ -30,6 +30,7 @@ from docker.utils import kwargs_from_env
 from cspace import proc
 from cspace.engine.model import (
     Build,
+    Capacity,
     Composition,
     Container,
     Mount,
@@ -59,6 +60,8 @@ BUILD_TAIL_LINES = 30
 POLL_SECONDS = 0.05
 # git starts a thread for each processor.
 TASK_PIDS = 1024
+# The engine does not tell; it shares our file system, and so our kernel or one set up like it.
+_PID_MAX = Path("/proc/sys/kernel/pid_max")
 _DOCKER_FAILED = 125
 # A program in a throw-away container answers in a few lines; an agent's code may speak beside it.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
@@ -95,8 +98,18 @@ class DockerEngine:
             self._api.ping()
 
     def identify(self) -> str:
+        return str(self._info["ID"])
+
+    def capacity(self) -> Capacity:
+        pids = int(_PID_MAX.read_text(encoding="ascii"))
+        return Capacity(int(self._info["NCPU"]), int(self._info["MemTotal"]), pids)
+
+    @cached_property
+    def _info(self) -> Mapping[str, Any]:
+        """What stays as it is while the engine runs; measuring the rest of it takes a while."""
         with translated():
-            return str(self._api.info()["ID"])
+            found: Mapping[str, Any] = self._api.info()
+        return found
 
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
         with translated():

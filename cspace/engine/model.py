@@ -98,6 +98,20 @@ class Composition:
     file: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What the machine has that the engine runs on.
+
+    Attributes:
+        memory: bytes.
+        pids: the most processes and threads that its kernel runs.
+    """
+
+    cpus: int
+    memory: int
+    pids: int
+
+
 class Engine(Protocol):
     """One container engine. Every method raises EngineUnavailable when it does not answer."""
 
@@ -106,6 +120,9 @@ class Engine(Protocol):
 
     def identify(self) -> str:
         """Return the id that the engine gave itself."""
+
+    def capacity(self) -> Capacity:
+        """Return what its machine has."""
 
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
         """List containers, stopped ones too, that carry all labels; "" stands for any value."""

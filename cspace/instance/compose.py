@@ -123,6 +123,7 @@ def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:
         labels.ROOT: str(spec.root),
         labels.VERSION: spec.version,
         labels.SPEC: digest,
+        labels.MEMORY: spec.memory or "",
         labels.FOLDER: str(paths.workspace),
         "devcontainer.metadata": json.dumps(metadata),
     }

@@ -10,6 +10,7 @@ INSTANCE = "dev.cspace.instance"
 VERSION = "dev.cspace.version"
 FOLDER = "devcontainer.local_folder"
 SPEC = "dev.cspace.spec"
+MEMORY = "dev.cspace.memory"
 TASK = "dev.cspace.task"
 
 

@@ -255,7 +255,10 @@ def _check_writable(path: Path, owner: Owner) -> None:
 
 def instance_spec(host: Host, name: str) -> Spec:
     """Derive what an instance should be from the settings and this machine."""
+    from cspace.lifecycle.limits import limits_in_force  # noqa: PLC0415  pulls in the settings
+
     settings = host.settings
+    limits = limits_in_force(settings.limits, host.engine.capacity())
     environment = dict(host.environment) | dict(settings.env)
     if settings.post_create:
         environment["CSPACE_POST_CREATE"] = settings.post_create
@@ -268,9 +271,9 @@ def instance_spec(host: Host, name: str) -> Spec:
         version=image.version(),
         environment=environment,
         ports=settings.ports,
-        cpus=settings.limits.cpus,
-        memory=settings.limits.memory,
-        pids=settings.limits.pids,
+        cpus=limits.cpus,
+        memory=limits.memory,
+        pids=limits.pids,
         ready_timeout=settings.ready_timeout,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -12,10 +12,11 @@ from cspace import paths
 from cspace.errors import UsageError
 from cspace.settings import layers, trust
 from cspace.settings.layers import Layer
-from cspace.settings.model import Limits, SetBy, Settings, iter_rules, parse_memory
+from cspace.settings.model import AUTO, Limits, Numbers, SetBy, Settings, iter_rules, parse_memory
 from cspace.settings.trust import Request
 
 DEFAULT = "default"
+Limit = float | str | None
 USER_FILE = "config.json"
 
 
@@ -49,6 +50,7 @@ def load_settings(
     home: Path,
     environ: Mapping[str, str],
     flags: Mapping[str, object] | None = None,
+    automatic: Callable[[], Numbers] | None = None,
 ) -> Loaded:
     """Read the settings that something is made with.
 
@@ -57,7 +59,7 @@ def load_settings(
     Raises:
         UsageError: a file of the project widens access, and is not trusted.
     """
-    loaded = survey_settings(root, home=home, environ=environ, flags=flags)
+    loaded = survey_settings(root, home=home, environ=environ, flags=flags, automatic=automatic)
     if loaded.untrusted:
         raise trust.refusal(loaded.untrusted)
     return loaded
@@ -69,6 +71,7 @@ def survey_settings(
     home: Path,
     environ: Mapping[str, str],
     flags: Mapping[str, object] | None = None,
+    automatic: Callable[[], Numbers] | None = None,
 ) -> Loaded:
     """Read all sources anew, without what is not trusted; nothing is cached, nothing is written.
 
@@ -76,6 +79,8 @@ def survey_settings(
         root: the project's root; None outside of any project.
         home: the user's home directory, which holds `.cspace/config.json`.
         flags: dotted key -> value, a text as in a variable or what JSON can hold; None is null.
+        automatic: what the machine suggests for "auto", asked only where a project's limit must be
+            compared with it; without it such a limit is let pass.
 
     Raises:
         UsageError: a source can not be read, has an unknown key or a wrong value, or is a project's
@@ -88,7 +93,14 @@ def survey_settings(
     last = [*layers.read_environment(environ), *layers.read_flags(flags or {})]
     loaded = _merge(chain(own, project, last))
     _refuse_what_only_the_user_sets(project, user_file)
-    _refuse_wider_limits(loaded, project, _merge(chain(own, last)).settings.limits, user_file)
+    ceilings = _merge(chain(own, last)).settings.limits
+    for name, ceiling in _wider_limits(loaded, project, ceilings, automatic):
+        raise UsageError(
+            f"{loaded.sources[f'limits.{name}']}: limits.{name} is"
+            f" {getattr(loaded.settings.limits, name) or 'null'}, above"
+            f" the {ceiling} that the user's own settings allow a project",
+            hint=f"to allow it, set limits.{name} in {user_file}",
+        )
     return replace(loaded, untrusted=untrusted)
 
 
@@ -163,23 +175,29 @@ def _refuse_what_only_the_user_sets(project: Iterable[Layer], user_file: Path) -
                 )
 
 
-def _refuse_wider_limits(
-    loaded: Loaded, project: Iterable[Layer], own: Limits, user_file: Path
-) -> None:
-    """A project may ask for less of the machine than the user gives, never for more."""
+def _wider_limits(
+    loaded: Loaded,
+    project: Iterable[Layer],
+    ceilings: Limits,
+    automatic: Callable[[], Numbers] | None,
+) -> Iterator[tuple[str, Limit]]:
+    """Find where a project asks for more of the machine than the user gives, and what that is."""
     sources = {layer.source for layer in project}
     for name, value in loaded.settings.limits:
-        ceiling = getattr(own, name)
-        if loaded.sources[f"limits.{name}"] in sources and _wider(value, ceiling):
-            raise UsageError(
-                f"{loaded.sources[f'limits.{name}']}: limits.{name} is {value or 'null'}, above"
-                f" the {ceiling} that the user's own settings allow a project",
-                hint=f"to allow it, set limits.{name} in {user_file}",
-            )
+        asked, ceiling = value, getattr(ceilings, name)
+        if loaded.sources[f"limits.{name}"] not in sources or asked == ceiling:
+            continue
+        if AUTO in (asked, ceiling) and None not in (asked, ceiling):
+            if automatic is None:
+                continue
+            suggested = getattr(automatic(), name)
+            asked, ceiling = (suggested if one == AUTO else one for one in (asked, ceiling))
+        if _wider(asked, ceiling):
+            yield name, ceiling
 
 
-def _wider(value: float | str | None, ceiling: float | str | None) -> bool:
-    amounts = [parse_memory(one) if isinstance(one, str) else one for one in (value, ceiling)]
-    if amounts[1] is None:
-        return False
-    return amounts[0] is None or amounts[0] > amounts[1]
+def _wider(value: Limit, ceiling: Limit) -> bool:
+    if value is None or ceiling is None:
+        return value is None and ceiling is not None
+    asked, given = (parse_memory(one) if isinstance(one, str) else one for one in (value, ceiling))
+    return asked > given

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Final, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
@@ -18,6 +18,8 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:TOKEN|APIKEY|CREDENTIALS?|PAT|PASSPHRASE|[A-Z]+_PWD)(?:_|$)"
     r"|SECRET|PASSWORD|PASSWD|(?:API|ACCESS|PRIVATE)_KEY|_(?:KEY|PASS)$"
 )
+# Of a limit: what the machine suggests.
+AUTO: Final = "auto"
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
@@ -91,26 +93,42 @@ class Limits(_Group):
     """What one instance may use of the machine."""
 
     cpus: Annotated[
-        float | None,
-        Field(gt=0, description="Processors, fractions too. Null sets no limit."),
-        Expected("a number above 0, or null"),
+        Annotated[float, Field(gt=0)] | Literal["auto"] | None,
+        Field(
+            description="Processors, fractions too. Auto is all but one of the machine's from four"
+            " on, else all. Null sets no limit."
+        ),
+        Expected('a number above 0, "auto", or null'),
         SetBy.PROJECT_LOWERS,
-    ] = None
+    ] = AUTO
     memory: Annotated[
         str | None,
         Field(
-            pattern=r"^[1-9][0-9]{0,14}[bkmg]$",
-            description="Memory with its unit: b, k, m or g. Null sets no limit.",
+            pattern=r"^([1-9][0-9]{0,14}[bkmg]|auto)$",
+            description="Memory with its unit: b, k, m or g. Auto is a quarter of the machine's,"
+            " and at least 2g. Null sets no limit.",
         ),
-        Expected('a size like "4g", or null'),
+        Expected('a size like "4g", "auto", or null'),
         SetBy.PROJECT_LOWERS,
-    ] = None
+    ] = AUTO
     pids: Annotated[
-        int | None,
-        Field(ge=1, description="Processes and threads. Null sets no limit."),
-        Expected("a whole number above 0, or null"),
+        Annotated[int, Field(ge=1)] | Literal["auto"] | None,
+        Field(
+            description="Processes and threads. Auto is an eighth of the machine's, between 512"
+            " and 4096. Null sets no limit."
+        ),
+        Expected('a whole number above 0, "auto", or null'),
         SetBy.PROJECT_LOWERS,
-    ] = 4096
+    ] = AUTO
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Limits with what the machine suggests in place of "auto"; None sets no limit."""
+
+    cpus: float | None
+    memory: str | None
+    pids: int | None
 
 
 class Firewall(_Group):

@@ -61,7 +61,11 @@ def _mismatch(path: tuple[str, ...], error: ErrorDetails) -> str:
     if not path:
         return f"the whole is {_kind(error['input'])}, expected an object"
     known = dict(iter_keys())
-    words = next(known[path[:end]] for end in range(len(path), 0, -1) if path[:end] in known)
+    key = next(path[:end] for end in range(len(path), 0, -1) if path[:end] in known)
+    words = known[key]
+    if key != ("env",):
+        # Behind a key that takes several types pydantic names the one that it tried.
+        path = (*key, *(part for part in path[len(key) :] if part.isdigit()))
     if _KEY in error["loc"]:
         return f"{dotted(path)} is not a variable's name, expected {known['env',]}"
     # Values of env are never repeated: somebody may have put a secret there by mistake.

@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +28,24 @@ def on_terminal(
     Args:
         whole: stderr goes there too, and into `out`.
     """
+    program = (sys.executable, "-m", "cspace.cli.app", *words)
+    return run_on_terminal(program, cwd=cwd, said=said, whole=whole, variables=variables)
+
+
+def run_on_terminal(
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    said: bytes = b"",
+    whole: bool = True,
+    variables: Mapping[str, str],
+) -> Screen:
+    """Run any program so; see `on_terminal`."""
     ours, theirs = pty.openpty()
     os.write(ours, said)
     process = subprocess.Popen(
-        (sys.executable, "-m", "cspace.cli.app", *words),
-        cwd=cwd, stdin=theirs, stdout=theirs, env=os.environ | variables,
+        words,
+        cwd=cwd, stdin=theirs, stdout=theirs, env=os.environ | dict(variables),
         stderr=theirs if whole else subprocess.PIPE,
     )  # fmt: skip
     os.close(theirs)

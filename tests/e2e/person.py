@@ -47,10 +47,16 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The document on stdout; its schema is the one that these tests know."""
-        document = json.loads(self.out)
+        """The document on stdout, or the last of several; its schema is one these tests know."""
+        lines = self.out.splitlines()
+        document = json.loads(self.out if lines[-1:] == ["}"] else lines[-1])
         assert document["schema_version"] == 1
         return document
+
+    @property
+    def events(self) -> list[Any]:
+        """What a batch said on stdout: a document a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
-import pytest
-
-from cspace.errors import CspaceError, NotFound
-from cspace.lifecycle.batch import run_batch
+from cspace.errors import NotFound
+from cspace.lifecycle.batch import Outcome, at_once, run_batch
 
 
 def act(name: str) -> str:
@@ -26,13 +27,79 @@ def test_the_failure_of_one_does_not_stop_the_others() -> None:
     assert (second.result, second.error) == ("MARS", None)
 
 
-def test_a_bug_is_not_taken_for_an_expected_failure() -> None:
+def test_a_bug_in_one_does_not_hide_what_came_of_the_others() -> None:
     def buggy(name: str) -> str:
-        raise ValueError(name)
+        if name == "mars":
+            raise ValueError(name)
+        return name
 
-    with pytest.raises(ValueError, match="mars") as caught:
-        run_batch(("mars", "venus"), buggy)
-    assert not isinstance(caught.value, CspaceError)
+    first, second = run_batch(("mars", "venus"), buggy)
+    assert (first.result, type(first.error)) == (None, ValueError)
+    assert (second.result, second.error) == ("venus", None)
+
+
+def test_an_outcome_is_given_as_soon_as_it_is_there() -> None:
+    seen = threading.Event()
+
+    def wait_for_the_other(name: str) -> str:
+        assert name == "mars" or seen.wait(timeout=30)
+        return name
+
+    came: list[str] = []
+
+    def take(outcome: Outcome[str]) -> None:
+        came.append(outcome.name)
+        seen.set()
+
+    run_batch(("venus", "mars"), wait_for_the_other, on_outcome=take)
+    assert came == ["mars", "venus"]
+
+
+def test_no_more_are_worked_on_at_a_time_than_the_machine_takes() -> None:
+    full = threading.Barrier(at_once())
+    lock, now, most = threading.Lock(), 0, 0
+
+    def count(name: str) -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        full.wait(timeout=30)
+        with lock:
+            now -= 1
+
+    outcomes = run_batch([str(number) for number in range(2 * at_once())], count)
+    assert [outcome.error for outcome in outcomes] == [None] * 2 * at_once()
+    assert most == at_once()
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from cspace.lifecycle.batch import at_once, run_batch
+
+begun, names = [], [str(number) for number in range(3 * at_once())]
+go = threading.Event()
+
+def act(name):
+    begun.append(name)
+    if len(begun) == at_once():
+        os.kill(os.getpid(), signal.SIGINT)
+    go.wait()
+    return name
+
+came = []
+try:
+    run_batch(names, act, on_outcome=lambda o: came.append(o.name), on_interrupt=go.set)
+except KeyboardInterrupt:
+    print(len(begun) == len(came) == at_once(), sorted(came) == sorted(begun))
+"""
+
+
+def test_after_ctrl_c_none_is_begun_and_what_runs_is_waited_for() -> None:
+    done = subprocess.run(
+        (sys.executable, "-c", INTERRUPTED), capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "True True\n"
 
 
 def test_a_full_disk_is_the_failure_of_one(tmp_path: Path) -> None:

@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cspace.errors import UsageError
-from cspace.settings.load import Entry, Loaded, list_entries, load_settings, settings_schema
-from cspace.settings.model import Limits, Settings, iter_keys
+from cspace.settings.load import (
+    Entry,
+    Loaded,
+    list_entries,
+    load_settings,
+    settings_schema,
+    survey_settings,
+)
+from cspace.settings.model import Limits, Numbers, Settings, iter_keys
 from cspace.settings.trust import approve, list_requests
 
 
@@ -23,6 +30,9 @@ def write_json(path: Path, value: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
     return path
+
+
+SUGGESTED = Numbers(cpus=3, memory="6g", pids=4096)
 
 
 class Place:
@@ -49,7 +59,13 @@ class Place:
     def load(
         self, environ: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
     ) -> Loaded:
-        return load_settings(self.root, home=self.home, environ=environ or {}, flags=flags)
+        return load_settings(
+            self.root,
+            home=self.home,
+            environ=environ or {},
+            flags=flags,
+            automatic=lambda: SUGGESTED,
+        )
 
 
 @pytest.fixture
@@ -114,7 +130,7 @@ def test_objects_merge_and_every_member_keeps_its_own_source(place: Place) -> No
     project = place.project(limits={"cpus": 2}, env={"B": "project"})
     place.trust()
     loaded = place.load()
-    assert loaded.settings.limits == Limits(cpus=2, memory="8g", pids=4096)
+    assert loaded.settings.limits == Limits(cpus=2, memory="8g", pids="auto")
     assert loaded.settings.env == {"A": "user", "B": "project"}
     assert loaded.sources["limits.cpus"] == loaded.sources["env.B"] == str(project)
     assert loaded.sources["limits.memory"] == loaded.sources["env.A"] == str(user)
@@ -198,6 +214,8 @@ def test_what_only_the_user_sets_is_taken_from_file_environment_and_flag(place: 
         ({"cpus": 2}, {"cpus": 2.5}, "limits.cpus"),
         ({}, {"pids": 4097}, "limits.pids"),
         ({}, {"pids": None}, "limits.pids"),
+        ({}, {"memory": "7g"}, "limits.memory"),
+        ({"cpus": 2}, {"cpus": "auto"}, "limits.cpus"),
     ],
 )
 def test_projects_only_tighten_what_the_user_gives(
@@ -218,6 +236,28 @@ def test_a_project_may_ask_for_less_and_the_user_may_overrule_it(place: Place) -
     place.project(limits={"memory": "64g"})
     wide = place.load({"CSPACE_LIMITS__MEMORY": "128g"})
     assert wide.settings.limits.memory == "128g"
+
+
+@pytest.mark.parametrize(
+    ("user", "project"),
+    [
+        ({}, {"cpus": 3, "memory": "6144m", "pids": "auto"}),
+        ({"cpus": 4, "memory": None}, {"cpus": "auto", "memory": "auto"}),
+    ],
+)
+def test_a_limit_that_is_auto_is_compared_by_what_it_stands_for(
+    place: Place, user: dict[str, Any], project: dict[str, Any]
+) -> None:
+    place.user(limits=user)
+    place.project(limits=project)
+    assert place.load().settings.limits == Limits(**project)
+
+
+def test_settings_are_shown_without_asking_the_machine_what_auto_stands_for(place: Place) -> None:
+    place.project(limits={"memory": "7g"})
+    surveyed = survey_settings(place.root, home=place.home, environ={})
+    limits = {entry.key: entry.value for entry in list_entries(surveyed)}
+    assert (limits["limits.memory"], limits["limits.cpus"]) == ("7g", "auto")
 
 
 def test_entries_are_sorted_and_hold_what_json_can_hold(place: Place) -> None:
