@@ -59,16 +59,6 @@ def _not_a_secret(name: str) -> str:
     return name
 
 
-def _no_firewall_yet(enabled: bool) -> bool:  # noqa: FBT001  pydantic calls it with the value alone
-    if enabled:
-        raise PydanticCustomError(
-            "cspace_refused",
-            "is true, but the egress firewall is not available in this version of cspace",
-            {"hint": "leave it false; `cspace status` shows egress as open"},
-        )
-    return enabled
-
-
 def _absolute(path: Path | None) -> Path | None:
     if path is not None and not path.is_absolute():
         raise ValueError(f"{path} is relative")
@@ -118,11 +108,10 @@ class Firewall(_Group):
 
     enabled: Annotated[
         bool,
-        AfterValidator(_no_firewall_yet),
-        Field(description="Let instances reach allowed names only; not available yet."),
-        Expected("false"),
+        Field(description="Let instances reach allowed names only, through a proxy."),
+        Expected("true or false"),
         Widens("lets instances reach every name and address"),
-    ] = False
+    ] = True
 
 
 class Settings(_Group):
