@@ -69,13 +69,12 @@ def up(  # noqa: PLR0913  one parameter an option
     deps: Deps = context.obj
     host = deps.host(parse_flags(sets))
     wish = core.Wish(branch=branch, recreate=recreate)
-    wanted = tuple(dict.fromkeys(names or ()))
     if dry_run:
-        wanted = wanted or core.free_names(host, count)
+        wanted = tuple(dict.fromkeys(names or ())) or core.free_names(host, count)
         _show_plans(tuple(core.plan(host, name, wish) for name in wanted), as_json=as_json)
         return
-    wanted = wanted or core.claim_names(host, count)
-    _show_ready(host, wanted, lambda name: core.up(host, name, wish), as_json=as_json)
+    with core.claimed_names(host, names or (), count) as wanted:
+        _show_ready(host, wanted, lambda name: core.up(host, name, wish), as_json=as_json)
     if len(wanted) == 1 and not (no_attach or as_json) and on_terminal():
         attach(context, wanted[0])
 
@@ -137,6 +136,7 @@ def down(
     Examples: cspace down mercury · cspace down --all · cspace down --discard mercury
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
+    from cspace.lifecycle.egress import release_proxy  # noqa: PLC0415
 
     host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())
@@ -146,6 +146,8 @@ def down(
         plans = tuple(core.plan(host, name, discard=name in lost) for name in wanted)
         _show_plans(plans, as_json=as_json)
         return
+    if every and not wanted:
+        release_proxy(host, "")  # what a `down` that was killed left
     show_batch(
         wanted,
         lambda name: core.down(host, name, discard=name in lost),
