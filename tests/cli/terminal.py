@@ -49,18 +49,19 @@ def run_on_terminal(
         stderr=theirs if whole else subprocess.PIPE,
     )  # fmt: skip
     os.close(theirs)
-    shown = _read_all(ours)
+    shown = read_all(ours)
     _, err = process.communicate()
     os.close(ours)
     return Screen(process.returncode, shown.replace("\r\n", "\n"), (err or b"").decode())
 
 
-def _read_all(terminal: int) -> str:
+def read_all(terminal: int) -> str:
+    """Read what is written to a terminal until nobody has it open."""
     shown = b""
     while True:
         try:
             part = os.read(terminal, 65536)
-        except OSError:  # the last one who had it open has gone
+        except OSError:
             return shown.decode()
         shown += part
 
