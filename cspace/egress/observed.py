@@ -40,8 +40,10 @@ class Sight:
 
 def parse_sight(answer: bytes) -> Sight | None:
     """Read a probe's answer; None where it is anything else."""
+    if len(answer) > MAX_BYTES:
+        return None
     try:
-        found = json.loads(answer[: MAX_BYTES + 1])
+        found = json.loads(answer)
         return Sight(
             routes=tuple(str(name) for name in found["routes"]),
             **{key: bool(found[key]) for key in ("link_local", "host", "dns", "proxy")},
