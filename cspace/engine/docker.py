@@ -40,7 +40,7 @@ from cspace.engine.model import (
     Volume,
 )
 from cspace.engine.rows import label_filters, parse_container, parse_image
-from cspace.engine.translation import translated
+from cspace.engine.translation import answering, translated
 from cspace.engine.volume_stream import VolumeStream
 from cspace.errors import NotFound as Missing
 from cspace.files import Owner
@@ -54,7 +54,7 @@ MEASURE_TIMEOUT_SECONDS = 1800
 API_VERSION = "1.44"
 STOP_TIMEOUT_SECONDS = 10
 # After the cause BuildKit repeats the whole instruction, twice.
-BUILD_TAIL_LINES = 30
+TAIL_LINES = 30
 # `docker compose up --wait` looks every half second, which is as long as a start takes.
 POLL_SECONDS = 0.05
 # git starts a thread for each processor.
@@ -285,7 +285,6 @@ class DockerEngine:
             self._api.remove_image(tag)
 
     def build_image(self, build: Build, on_line: OnLine) -> None:
-        self.ping()
         words = ["docker", "build", "--progress=plain", "--pull=false"]
         words += [f"--tag={tag}" for tag in build.tags]
         words += [f"--label={key}={value}" for key, value in sorted(build.labels.items())]
@@ -293,13 +292,10 @@ class DockerEngine:
         environment = os.environ | {"DOCKER_BUILDKIT": "1"}
         words.append(str(build.context))
         # BuildKit sends the name of the directory that we are in as a header, unescaped.
-        proc.stream(
-            *words,
-            on_line=on_line,
-            cwd=build.context,
-            env=environment,
-            tail_lines=BUILD_TAIL_LINES,
-        )
+        with answering(self.ping):
+            proc.stream(
+                *words, on_line=on_line, cwd=build.context, env=environment, tail_lines=TAIL_LINES
+            )
 
     @contextlib.contextmanager
     def start_once(
@@ -310,6 +306,7 @@ class DockerEngine:
         user: Owner,
         *,
         labels: Mapping[str, str] = MappingProxyType({}),
+        beside: Container | None = None,
     ) -> Iterator[Callable[[], proc.Result]]:
         self.ping()
         words = [
@@ -318,7 +315,7 @@ class DockerEngine:
             "--rm",
             "--interactive",
             "--init",
-            "--network=none",
+            f"--network={f'container:{beside.id}' if beside else 'none'}",
             "--pull=never",
         ]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
@@ -329,18 +326,18 @@ class DockerEngine:
         # From 125 on it is Docker that speaks, not the program.
         ours = tuple(range(_DOCKER_FAILED))
         limited = proc.start_limited(*words, image, *argv, limit=MAX_ANSWER_BYTES, ok=ours)
-        with limited as answer:
+        with answering(self.ping), limited as answer:
             yield answer
 
     def start_composition(
         self, composition: Composition, *, recreate: bool, on_line: OnLine
     ) -> None:
-        self.ping()
         recreation = "--force-recreate" if recreate else "--no-recreate"
         # A person's own variables of Compose are for a project of theirs: its files, its profiles.
         environment = {k: v for k, v in os.environ.items() if not k.startswith("COMPOSE_")}
         words = ("up", "--detach", recreation)
-        proc.stream(*_compose(composition), *words, env=environment, on_line=on_line)
+        with answering(self.ping):
+            proc.stream(*_compose(composition), *words, env=environment, on_line=on_line)
 
     def wait(self, labels: Mapping[str, str], *, timeout: float) -> State:
         deadline = time.monotonic() + timeout
@@ -376,9 +373,9 @@ class DockerEngine:
                 with contextlib.suppress(NotFound):
                     self._api.remove_volume(row["Name"])
 
-    def logs(self, container: Container, *, tail: int) -> str:
+    def logs(self, container: Container, *, tail: int, errors: bool = True) -> str:
         with translated():
-            raw: bytes = self._api.logs(container.id, tail=tail)
+            raw: bytes = self._api.logs(container.id, tail=tail, stderr=errors)
         return raw.decode("utf-8", "replace")
 
 

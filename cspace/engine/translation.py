@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from docker.errors import (
     APIError,
@@ -33,6 +33,21 @@ def translated() -> Iterator[None]:
             raise _refused(said) from error
     except (DockerException, RequestException, OSError) as error:
         raise _unavailable(error) from error
+
+
+@contextlib.contextmanager
+def answering(ping: Callable[[], None]) -> Iterator[None]:
+    """Run a program of Docker's: where it fails since no engine answers, say that.
+
+    Raises:
+        EngineUnavailable: the engine does not answer, before or after.
+    """
+    ping()
+    try:
+        yield
+    except CommandFailed:
+        ping()
+        raise
 
 
 def _refused(error: APIError) -> CommandFailed:

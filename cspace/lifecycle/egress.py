@@ -40,7 +40,8 @@ def find_proxy(host: Host) -> Container | None:
 def render_rules(host: Host) -> Mapping[str, bytes]:
     """Render what the proxy reads, by the present settings."""
     origin = git.remote_url(host.project.root, "origin")
-    return render_proxy(allowlist(list_rules(host.settings.firewall.domains, origin)))
+    rules = list_rules(host.settings.firewall.domains, origin)
+    return render_proxy(allowlist(rules), upstream=host.blueprint().upstream)
 
 
 def lacks_proxy(host: Host, network: Network | None) -> str:

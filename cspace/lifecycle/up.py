@@ -93,19 +93,22 @@ def free_names(host: Host, count: int) -> tuple[str, ...]:
     return tuple(free)
 
 
+def claim_names(host: Host, count: int) -> tuple[str, ...]:
+    """Take the next free names: their state directories exist when this returns."""
+    with host.locked_project():
+        names = free_names(host, count)
+        for name in names:
+            _make_state(host, name)
+    return names
+
+
 @contextlib.contextmanager
 def claimed_names(host: Host, names: Sequence[str], count: int) -> Iterator[tuple[str, ...]]:
-    """Give the names that a person chose, or else the next free ones.
-
-    Those are taken: their state directories exist. What was not begun is free again afterwards.
-    """
+    """Give the names that a person chose, or else take free ones; what is not begun is free again."""
     if names:
         yield tuple(dict.fromkeys(names))
         return
-    with host.locked_project():
-        free = free_names(host, count)
-        for name in free:
-            _make_state(host, name)
+    free = claim_names(host, count)
     try:
         yield free
     finally:
