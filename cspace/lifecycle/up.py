@@ -104,7 +104,7 @@ def claim_names(host: Host, count: int) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def claimed_names(host: Host, names: Sequence[str], count: int) -> Iterator[tuple[str, ...]]:
-    """Give the names that a person chose, or else take free ones; what is not begun is free again."""
+    """Give the names that a person chose, or else take free ones until they are begun."""
     if names:
         yield tuple(dict.fromkeys(names))
         return

@@ -36,9 +36,10 @@ class Fleet:
 
 @pytest.fixture(scope="module")
 def fleet(new: NewPerson, counts: Callable[[int, int], int]) -> Iterator[Fleet]:
-    """Bring up 32 instances in soak, a few otherwise."""
+    """Bring up 32 instances in soak, a few otherwise, each with a published port."""
     count = counts(4, 32)
     with new() as person:
+        person.configure({"ports": [3000]})
         answer = person.cspace("up", "-n", str(count), "--json")
         names = tuple(ready["name"] for ready in answer.json["instances"])
         assert len(names) == count
@@ -51,7 +52,7 @@ def inspected(fleet: Fleet) -> list[Any]:
     return found
 
 
-def test_each_instance_has_its_own_name_branch_container_and_subnet(fleet: Fleet) -> None:
+def test_each_instance_has_its_own_name_branch_container_subnet_and_port(fleet: Fleet) -> None:
     ready = fleet.up.json["instances"]
     found = inspected(fleet)
     networks = [json.loads(docker("network", "inspect", *one)) for one in map(attached, found)]
@@ -62,6 +63,7 @@ def test_each_instance_has_its_own_name_branch_container_and_subnet(fleet: Fleet
         [one["workspace"] for one in ready],
         [one["Id"] for one in found],
         [network["IPAM"]["Config"][0]["Subnet"] for (network,) in networks],
+        [port["host_port"] for row in rows for port in row["ports"]],
     ):
         assert len(set(values)) == len(values) == len(fleet.names)
     assert {row["status"] for row in rows} == {"running"}

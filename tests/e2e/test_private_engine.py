@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable, Iterator
 
@@ -19,31 +20,41 @@ LOOSE = "not committed\n"
 
 
 @pytest.fixture(scope="module")
-def shared_image(new: NewPerson) -> str:
-    """Return the name of the image that the installed cspace makes, from the shared engine."""
+def shared_images(new: NewPerson) -> tuple[str, ...]:
+    """Return the names of the images that the installed cspace makes, from the shared engine."""
     with new() as one:
         one.cspace("up", "mercury")
-        (row,) = one.cspace("status", "mercury", "--json").json["instances"]
+        label = f"--filter=label=dev.cspace.project={one.id}"
+        images = docker("ps", label, "--format={{.Image}}").split()
         one.cspace("down", "--discard", "mercury")
-        return str(row["image"])
+        return tuple(images)
 
 
 @pytest.fixture(scope="module")
-def engine_of_its_own(shared_image: str) -> Iterator[PrivateEngine]:
-    """Return a daemon that has the image; skip where there can be none, but fail in CI."""
+def shared_image(shared_images: tuple[str, ...]) -> str:
+    """Return the one of instances."""
+    (image,) = (name for name in shared_images if name.startswith("cspace:"))
+    return image
+
+
+@pytest.fixture(scope="module")
+def engine_of_its_own(shared_images: tuple[str, ...]) -> Iterator[PrivateEngine]:
+    """Return a daemon that has the images; skip where there can be none, but fail in CI."""
     reason = refusal()
     if reason and OUTSIDE.get("CI"):
         pytest.fail(f"CI needs an engine that a test may kill: {reason}")
     if reason:
         pytest.skip(reason)
     with private_engine() as one:
-        load(one, shared_image)
+        load(one, *shared_images)
         yield one
 
 
-def load(engine: PrivateEngine, image: str) -> None:
-    """Give the engine the image, as a registry would."""
-    with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE, env=OUTSIDE) as saved:
+def load(engine: PrivateEngine, *images: str) -> None:
+    """Give the engine images, as a registry would."""
+    with subprocess.Popen(
+        ["docker", "save", *images], stdout=subprocess.PIPE, env=OUTSIDE
+    ) as saved:
         subprocess.run(
             ["docker", "--host", engine.host, "load", "--quiet"],
             stdin=saved.stdout, env=OUTSIDE, check=True, capture_output=True,
@@ -114,7 +125,7 @@ def test_docker_system_prune_hazard_leaves_dormant_workspaces_that_are_listed_an
 
 @pytest.mark.soak
 def test_docker_system_prune_hazard_costs_no_work_when_it_takes_the_image_too(
-    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+    person: Person, engine_of_its_own: PrivateEngine, shared_images: tuple[str, ...]
 ) -> None:
     engine = engine_of_its_own
     up(person, "mercury", "venus")
@@ -122,7 +133,7 @@ def test_docker_system_prune_hazard_costs_no_work_when_it_takes_the_image_too(
     prune_system(engine)
     assert engine.docker("image", "ls", "--quiet") == ""
     assert status(person) == {"mercury": "dormant", "venus": "dormant"}
-    load(engine, shared_image)
+    load(engine, *shared_images)
     person.cspace("down", "--all")
     assert nothing_left(person, engine)
     person.cspace("restore", "mercury")
@@ -191,3 +202,38 @@ def test_prune_removes_only_earlier_images_hazard_disk_fills(
     assert earlier not in left
     check_work(person, "mercury")
     assert docker("image", "ls", "--quiet", shared_image)
+
+
+def test_a_daemon_killed_in_a_batch_hazard_each_is_reported_and_the_next_calls_end_clean(
+    person: Person, engine_of_its_own: PrivateEngine
+) -> None:
+    running = person.start(person.program, "up", "-n", "6", "--json")
+    assert until(running, b"start")
+    engine_of_its_own.kill()
+    out, err = running.communicate(timeout=60)
+    assert running.returncode in (6, 7), err
+    end = json.loads(out.splitlines()[-1])
+    assert (end["event"], len(end["instances"]) + len(end["failed"])) == ("end", 6)
+    assert {one["error"]["exit_code"] for one in end["failed"]} == {6}
+    assert err.count(b"Docker does not answer") <= 2
+    engine_of_its_own.start()
+    names = ("mercury", "venus", "earth", "mars", "jupiter", "saturn")
+    ready = person.cspace("up", *names, "--json").json["instances"]
+    assert [one["status"] for one in ready] == ["running"] * 6
+    person.cspace("down", "--all")
+    assert nothing_left(person, engine_of_its_own)
+
+
+def test_a_daemon_killed_while_all_are_removed_hazard_the_next_down_leaves_nothing(
+    person: Person, engine_of_its_own: PrivateEngine
+) -> None:
+    up(person, "mercury", "venus")
+    running = person.start(person.program, "down", "--all", "--json")
+    assert until(running, b"archive")
+    engine_of_its_own.kill()
+    out, err = running.communicate(timeout=60)
+    assert running.returncode in (6, 7), err
+    assert len(json.loads(out.splitlines()[-1])["failed"]) >= 1
+    engine_of_its_own.start()
+    person.cspace("down", "--all")
+    assert nothing_left(person, engine_of_its_own)
