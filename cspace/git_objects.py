@@ -22,6 +22,9 @@ _HARMLESS = (
     *("missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "nulInCommit"),
     *("zeroPaddedDate", "zeroPaddedFilemode"),
 )
+# Before an index's sorted names stands how many begin with each byte, or a smaller one.
+_INDEX_VERSION_2 = b"\xfftOc\0\0\0\2"
+_NAMES_AT = len(_INDEX_VERSION_2) + 256 * 4
 
 
 def index_pack(repository: Path, pack: IO[bytes]) -> None:
@@ -104,6 +107,23 @@ def packed_objects(repository: Path, index: Path) -> tuple[str, ...]:
     """
     listed = git(repository, "show-index", stdin=index.read_bytes()).text
     return tuple(line.split(" ", 2)[1] for line in listed.splitlines())
+
+
+def can_hold_only(index: Path, wanted: frozenset[str]) -> bool:
+    """Tell from a few bytes whether a pack may hold nothing but wanted objects; False is certain.
+
+    A repository has a pack for each archive, and a git for each of them is what takes long.
+
+    Raises:
+        FileNotFoundError: it has gone.
+    """
+    length = len(next(iter(wanted), "")) // 2
+    with index.open("rb") as file:
+        head = file.read(_NAMES_AT + length)
+    if not head.startswith(_INDEX_VERSION_2):
+        return True
+    count = int.from_bytes(head[_NAMES_AT - 4 : _NAMES_AT], "big")
+    return count <= len(wanted) and head[_NAMES_AT:].hex() in wanted
 
 
 def is_partial(repository: Path) -> bool:

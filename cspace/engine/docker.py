@@ -56,7 +56,9 @@ STOP_TIMEOUT_SECONDS = 10
 # After the cause BuildKit repeats the whole instruction, twice.
 TAIL_LINES = 30
 # `docker compose up --wait` looks every half second, which is as long as a start takes.
-POLL_SECONDS = 0.05
+POLL_SECONDS, LONGEST_POLL_SECONDS = 0.05, 0.5
+# Of what was waited already: many that start at once would keep the engine busy with questions.
+POLL_PART = 0.1
 # git starts a thread for each processor.
 TASK_PIDS = 1024
 # The engine does not tell; it shares our file system, and so our kernel or one set up like it.
@@ -340,18 +342,19 @@ class DockerEngine:
             proc.stream(*_compose(composition), *words, env=environment, on_line=on_line)
 
     def wait(self, labels: Mapping[str, str], *, timeout: float) -> State:
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         while True:
             states = {
                 container.state
                 for container in self.list_containers(labels)
                 if container.labels.get(_ONE_OFF) != "True"
             }
+            waited = time.monotonic() - began
             ended = states & {State.STOPPED, State.UNHEALTHY}
-            if ended or states <= {State.RUNNING} or time.monotonic() > deadline:
+            if ended or states <= {State.RUNNING} or waited > timeout:
                 # The one that is furthest from ready, and never ready when nothing is there.
                 return next((one for one in _WORST_FIRST if one in states), State.STOPPED)
-            time.sleep(POLL_SECONDS)
+            time.sleep(min(max(POLL_SECONDS, waited * POLL_PART), LONGEST_POLL_SECONDS))
 
     def stop(self, container: Container) -> None:
         with translated(), contextlib.suppress(NotFound):

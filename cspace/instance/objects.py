@@ -82,6 +82,8 @@ def _copy_packs(source: Path, directory: Path, wanted: frozenset[str]) -> set[st
     for index in git_objects.list_packs(source):
         # `git gc` may take one away meanwhile: its objects are then in another.
         with contextlib.suppress(FileNotFoundError):
+            if not git_objects.can_hold_only(index, wanted):
+                continue
             held = git_objects.packed_objects(source, index)
             if wanted.issuperset(held):
                 _copy_read_only((index.with_suffix(".pack"), index), directory)

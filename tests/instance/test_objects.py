@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cspace import git
+from cspace import git, git_objects
 from cspace.errors import CommandFailed
 from cspace.files import Owner
 from cspace.instance.workspace import new_workspace, plan_start
@@ -66,6 +66,17 @@ def test_a_pack_that_holds_another_branch_is_not(host: Path, tmp_path: Path) -> 
                                       "HEAD").split())  # fmt: skip
     assert not packs(made) & packs(host)
     assert not has(made, secret)
+
+
+def test_that_a_pack_holds_something_else_is_told_without_a_git_for_each(host: Path) -> None:
+    plain(host, "repack", "-adq")
+    (index,) = git_objects.list_packs(host)
+    held = frozenset(git_objects.packed_objects(host, index))
+    assert git_objects.can_hold_only(index, held)
+    assert git_objects.can_hold_only(index, held | {"f" * 40})
+    assert not git_objects.can_hold_only(index, held - {min(held)})
+    assert not git_objects.can_hold_only(index, held - {max(held)})
+    assert not git_objects.can_hold_only(index, frozenset())
 
 
 def test_tags_of_what_comes_along_come_along(host: Path, tmp_path: Path) -> None:
