@@ -131,7 +131,7 @@ def test_docker_system_prune_hazard_costs_no_work_when_it_takes_the_image_too(
     up(person, "mercury", "venus")
     person.cspace("stop", "--all")
     prune_system(engine)
-    assert engine.docker("image", "ls", "--quiet") == ""
+    assert engine.docker("image", "ls", "--quiet", "cspace") == ""  # the proxy keeps its own
     assert status(person) == {"mercury": "dormant", "venus": "dormant"}
     load(engine, *shared_images)
     person.cspace("down", "--all")
