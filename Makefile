@@ -62,6 +62,7 @@ bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.cli
 	$(BIN)/python -m bench.context
 	$(BIN)/python -m bench.up
+	$(BIN)/python -m bench.fleet
 	$(BIN)/python -m bench.down
 	$(BIN)/python -m bench.hooks
 	$(BIN)/python -m bench.migrate
