@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
 
 from tests import scripted_model
 from tests.e2e.conftest import NewPerson
@@ -264,6 +265,17 @@ def call(
     server_command: tuple[str, ...] = SERVER,
 ) -> dict[str, Any]:
     """Call a tool in an instance, from the host, with a real client; return the facts."""
+    (facts,) = call_each(person, name, ((tool, arguments),), server_command)
+    return facts
+
+
+def call_each(
+    person: Person,
+    name: str,
+    calls: Iterable[tuple[str, dict[str, str]]],
+    server_command: tuple[str, ...] = SERVER,
+) -> list[dict[str, Any]]:
+    """Call tools one after the other, all of the same server."""
     server = StdioServerParameters(
         command=str(person.program),
         args=["exec", name, "--", *server_command],
@@ -271,11 +283,14 @@ def call(
         cwd=person.repo,
     )
 
-    async def ask() -> dict[str, Any]:
+    async def ask() -> list[CallToolResult]:
         async with Client(server) as client:
-            result = await client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        assert result.structured_content is not None
-        return dict(result.structured_content)
+            return [await client.call_tool(tool, arguments) for tool, arguments in calls]
 
-    return asyncio.run(ask())
+    return [_facts(result) for result in asyncio.run(ask())]
+
+
+def _facts(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return dict(result.structured_content)
