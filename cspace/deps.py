@@ -192,7 +192,10 @@ class Deps:
         )
 
     def _blueprint(self, flags: Mapping[str, object] | None, *, teardown: bool) -> Blueprint:
-        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
+        from cspace.instance.image import (  # noqa: PLC0415  only what makes instances
+            plan_egress_image,
+            plan_image,
+        )
         from cspace.instance.secrets import Secrets, find_secrets  # noqa: PLC0415
         from cspace.lifecycle.host import Blueprint  # noqa: PLC0415
 
@@ -202,13 +205,17 @@ class Deps:
         return Blueprint(
             settings=settings,
             image=plan_image(find_owner(), base_image=base, ca_bundle=bundle),
+            egress_image=plan_egress_image(base_image=base),
             environment=self._inherited(),
             secrets=none if teardown else find_secrets(self.user, self.environ),
         )
 
     def machine(self) -> Machine:
         """Join what this user has on this machine, in whatever project."""
-        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
+        from cspace.instance.image import (  # noqa: PLC0415  only what makes instances
+            plan_egress_image,
+            plan_image,
+        )
         from cspace.lifecycle.leftovers import Machine, known_roots  # noqa: PLC0415
 
         here = self.project if self._root() is not None else None
@@ -225,7 +232,12 @@ class Deps:
             owner=owner,
             here=here,
             images=frozenset(
-                plan_image(owner, base_image=base, ca_bundle=bundle).tag for base, bundle in wanted
+                each.tag
+                for base, bundle in wanted
+                for each in (
+                    plan_image(owner, base_image=base, ca_bundle=bundle),
+                    plan_egress_image(base_image=base),
+                )
             ),
             now=utc_now,
             report=self.report,

@@ -20,7 +20,15 @@ from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
 from cspace.instance.secrets import Secrets
 from cspace.lifecycle.recorded_context import Recorder
-from cspace.paths import InstancePaths, image_lock, instance_paths, project_directory
+from cspace.paths import (
+    EgressPaths,
+    InstancePaths,
+    egress_paths,
+    image_lock,
+    instance_paths,
+    network_lock,
+    project_lock,
+)
 from cspace.project import Project
 
 if TYPE_CHECKING:
@@ -40,10 +48,12 @@ class Blueprint:
     Attributes:
         environment: the variables of the host that instances inherit (proxies, git identity).
         secrets: what is delivered as files.
+        egress_image: the image of the project's proxy.
     """
 
     settings: Settings
     image: Image
+    egress_image: Image
     environment: Mapping[str, str]
     secrets: Secrets
 
@@ -75,6 +85,10 @@ class Host:
         return self.blueprint().image
 
     @property
+    def egress_image(self) -> Image:
+        return self.blueprint().egress_image
+
+    @property
     def environment(self) -> Mapping[str, str]:
         return self.blueprint().environment
 
@@ -84,6 +98,10 @@ class Host:
 
     def paths(self, name: str) -> InstancePaths:
         return instance_paths(self.user, self.project.id, name)
+
+    @property
+    def egress(self) -> EgressPaths:
+        return egress_paths(self.user, self.project.id)
 
     @property
     def recorder(self) -> Recorder:
@@ -102,7 +120,7 @@ class Host:
     @contextlib.contextmanager
     def locked_project(self) -> Iterator[None]:
         """Hold the project, for the moment in which a free name is taken."""
-        path = project_directory(self.user, self.project.id) / ".lock"
+        path = project_lock(self.user, self.project.id)
         with self._lock(self.project.id, path, "cspace up"):
             yield
 
@@ -110,6 +128,18 @@ class Host:
     def locked_image(self, subject: str) -> Iterator[None]:
         """Hold the image builds of this user."""
         with self._lock(subject, image_lock(self.user), "cspace building its image"):
+            yield
+
+    @contextlib.contextmanager
+    def locked_networks(self, subject: str) -> Iterator[None]:
+        """Hold this user's choice of subnets, for the moment in which one is taken."""
+        with self._lock(subject, network_lock(self.user), "cspace making a network"):
+            yield
+
+    @contextlib.contextmanager
+    def locked_egress(self, subject: str) -> Iterator[None]:
+        """Hold the project's proxy; taken after every other lock but that of the networks."""
+        with self._lock(subject, self.egress.lock, "cspace at work on the proxy"):
             yield
 
     @contextlib.contextmanager
