@@ -22,6 +22,7 @@ from cspace.instance.record import NewerRecord, load_record, save_record
 from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.down import down, stop
 from cspace.lifecycle.host import Blueprint, Host
+from cspace.lifecycle.networks import find_network
 from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
 from cspace.paths import INSIDE
 
@@ -145,13 +146,17 @@ def test_a_stop_that_was_killed_has_ended_before_the_instance_is_said_to_run(
     assert up(host, NAME, Wish()).reused
 
 
-def test_a_lost_network_is_an_error_that_names_the_way_out(host: Host, mercury: Ready) -> None:
+def test_a_lost_network_is_made_anew_and_the_container_is_the_same(
+    host: Host, mercury: Ready
+) -> None:
+    inside(mercury, "touch", "/tmp/still-the-same")
     stop(host, NAME)
-    proc.run("docker", "network", "rm", f"cspace-{host.project.id}-{NAME}_default")
-    with pytest.raises(CspaceError) as refused:
-        start(host, NAME)
-    assert f"cspace up {NAME} --recreate" in str(refused.value.hint)
-    assert up(host, NAME, Wish(recreate=True)).status is Status.RUNNING
+    network = find_network(host, NAME)
+    assert network is not None
+    host.engine.networks.remove(network.id)
+    again = start(host, NAME)
+    assert again.status is Status.RUNNING
+    assert inside(again, "ls", "/tmp/still-the-same")
 
 
 def test_a_name_that_nobody_has_leaves_nothing(host: Host) -> None:

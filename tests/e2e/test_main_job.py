@@ -78,7 +78,7 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(person: Person) -> None:
     (plan,) = person.cspace("up", "mercury", "--dry-run", "--json").json["plans"]
     assert plan["name"] == "mercury"
     actions = [step["action"] for step in plan["steps"] if step["action"] != "image"]
-    assert actions == ["prove", "workspace", "mounts", "compose", "start"]
+    assert actions == ["prove", "workspace", "mounts", "compose", "network", "egress", "start"]
     assert all(step["cause"] for step in plan["steps"])
     assert "there is no finished clone" in person.cspace("up", "mercury", "--dry-run").out
     assert paths() == before
@@ -95,7 +95,7 @@ def test_a_slow_start_hazard_up_says_its_phases_with_times_beside_its_one_docume
     assert (ready["name"], ready["status"], ready["reused"]) == ("mercury", "running", False)
     assert ready["branch"] == "cspace/mercury"
     assert ready["workspace"] == str(person.workspace("mercury"))
-    for phase in ("prove", "workspace", "mounts", "compose", "start"):
+    for phase in ("prove", "workspace", "mounts", "compose", "network", "egress", "start"):
         lines = [line.split() for line in answer.err.splitlines() if line.split()[1] == phase]
         assert lines[-1][0] == "mercury"
         assert lines[-1][-1] == "s"

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import OUTSIDE
 from tests.e2e.conftest import NewPerson
 from tests.e2e.kills import until
-from tests.e2e.person import Person, docker
+from tests.e2e.person import Person, docker, image_of
 from tests.e2e.private_engine import PrivateEngine, private_engine, refusal
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
@@ -19,31 +19,32 @@ LOOSE = "not committed\n"
 
 
 @pytest.fixture(scope="module")
-def shared_image(new: NewPerson) -> str:
-    """Return the name of the image that the installed cspace makes, from the shared engine."""
+def shared_images(new: NewPerson) -> tuple[str, str]:
+    """Return the images that the installed cspace makes on the shared engine, the proxy's last."""
     with new() as one:
         one.cspace("up", "mercury")
-        (row,) = one.cspace("status", "mercury", "--json").json["instances"]
+        names = image_of(one.container("mercury")), image_of(one.proxy)
         one.cspace("down", "--discard", "mercury")
-        return str(row["image"])
+        return names
 
 
 @pytest.fixture(scope="module")
-def engine_of_its_own(shared_image: str) -> Iterator[PrivateEngine]:
-    """Return a daemon that has the image; skip where there can be none, but fail in CI."""
+def engine_of_its_own(shared_images: tuple[str, str]) -> Iterator[PrivateEngine]:
+    """Return a daemon that has the images; skip where there can be none, but fail in CI."""
     reason = refusal()
     if reason and OUTSIDE.get("CI"):
         pytest.fail(f"CI needs an engine that a test may kill: {reason}")
     if reason:
         pytest.skip(reason)
     with private_engine() as one:
-        load(one, shared_image)
+        load(one, shared_images)
         yield one
 
 
-def load(engine: PrivateEngine, image: str) -> None:
-    """Give the engine the image, as a registry would."""
-    with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE, env=OUTSIDE) as saved:
+def load(engine: PrivateEngine, images: tuple[str, ...]) -> None:
+    """Give the engine images, as a registry would."""
+    words = ["docker", "save", *images]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=OUTSIDE) as saved:
         subprocess.run(
             ["docker", "--host", engine.host, "load", "--quiet"],
             stdin=saved.stdout, env=OUTSIDE, check=True, capture_output=True,
@@ -114,7 +115,7 @@ def test_docker_system_prune_hazard_leaves_dormant_workspaces_that_are_listed_an
 
 @pytest.mark.soak
 def test_docker_system_prune_hazard_costs_no_work_when_it_takes_the_image_too(
-    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+    person: Person, engine_of_its_own: PrivateEngine, shared_images: tuple[str, str]
 ) -> None:
     engine = engine_of_its_own
     up(person, "mercury", "venus")
@@ -122,7 +123,7 @@ def test_docker_system_prune_hazard_costs_no_work_when_it_takes_the_image_too(
     prune_system(engine)
     assert engine.docker("image", "ls", "--quiet") == ""
     assert status(person) == {"mercury": "dormant", "venus": "dormant"}
-    load(engine, shared_image)
+    load(engine, shared_images)
     person.cspace("down", "--all")
     assert nothing_left(person, engine)
     person.cspace("restore", "mercury")
@@ -169,10 +170,11 @@ def test_a_daemon_that_vanishes_during_a_down_hazard_loses_nothing(
 
 
 def test_prune_removes_only_earlier_images_hazard_disk_fills(
-    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+    person: Person, engine_of_its_own: PrivateEngine, shared_images: tuple[str, str]
 ) -> None:
     engine = engine_of_its_own
     up(person, "mercury")
+    shared_image, proxys = shared_images
     earlier, used, latest = "cspace:" + "0" * 16, "cspace:" + "1" * 16, "cspace:" + "2" * 16
     for tag, layer in ((earlier, "a"), (used, "b"), (latest, "c"), ("mine:1", "d")):
         made = engine.docker("create", "--entrypoint=sh", shared_image, "-c", layer).strip()
@@ -187,7 +189,7 @@ def test_prune_removes_only_earlier_images_hazard_disk_fills(
     assert shown["removed"] == []
     assert person.cspace("prune", "--json", "--yes").json["failed"] == []
     left = set(engine.docker("image", "ls", "--format={{.Repository}}:{{.Tag}}").split())
-    assert left >= {used, latest, "cspace:latest", "mine:1", shared_image}
+    assert left >= {used, latest, "cspace:latest", "mine:1", shared_image, proxys}
     assert earlier not in left
     check_work(person, "mercury")
     assert docker("image", "ls", "--quiet", shared_image)
