@@ -19,7 +19,7 @@ from cspace.instance.observe import list_instances
 from cspace.instance.plan import Action
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
-from cspace.lifecycle.networks import find_network, make_network
+from cspace.lifecycle.networks import list_networks, make_network
 from cspace.paths import EgressPaths
 
 READY_SECONDS = 30.0
@@ -43,9 +43,9 @@ def render_rules(host: Host) -> Mapping[str, bytes]:
     return render_proxy(allowlist(list_rules(host.settings.firewall.domains, origin)))
 
 
-def lacks_proxy(host: Host, name: str) -> str:
-    """Say what the proxy lacks for an instance; "" where it serves it as it should."""
-    proxy, network = find_proxy(host), find_network(host, name)
+def lacks_proxy(host: Host, network: Network | None) -> str:
+    """Say what the proxy lacks for an instance's network; "" where it serves as it should."""
+    proxy = find_proxy(host)
     if proxy is None or proxy.state not in _ALIVE:
         return "the project's proxy does not run"
     if proxy.labels.get(labels.SPEC) != _sidecar(host).labels[labels.SPEC]:
@@ -80,9 +80,9 @@ def _serves(proxy: Container, wanted: Sidecar) -> bool:
 
 def _start(host: Host, name: str, wanted: Sidecar) -> None:
     own = wanted.networks[0]
-    if own not in {network.name for network in _networks(host)}:
+    if own not in {network.name for network in list_networks(host)}:
         make_network(host, name, own, wanted.labels, internal=False, prefix=_PREFIX)
-    inside = (network.id for network in _networks(host) if network.internal)
+    inside = (network.id for network in list_networks(host) if network.internal)
     try:
         host.engine.sidecars.start(replace(wanted, networks=(own, *inside)))
     except CommandFailed as error:
@@ -91,13 +91,9 @@ def _start(host: Host, name: str, wanted: Sidecar) -> None:
 
 def _attach(host: Host, proxy: Container) -> None:
     attached = {each.network_id for each in proxy.endpoints}
-    for network in _networks(host):
+    for network in list_networks(host):
         if network.internal and network.id not in attached:
             host.engine.networks.connect(network.id, proxy.id, alias=ALIAS)
-
-
-def _networks(host: Host) -> tuple[Network, ...]:
-    return host.engine.networks.list(labels.of_project(host.project.id))
 
 
 def _wait(host: Host, name: str) -> None:

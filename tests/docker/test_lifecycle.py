@@ -22,7 +22,6 @@ from cspace.instance.record import NewerRecord, load_record, save_record
 from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.down import down, stop
 from cspace.lifecycle.host import Blueprint, Host
-from cspace.lifecycle.networks import find_network
 from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
 from cspace.paths import INSIDE
 
@@ -144,19 +143,6 @@ def test_a_stop_that_was_killed_has_ended_before_the_instance_is_said_to_run(
     host.engine.remove_all(labels.of_instance(host.project.id, NAME))
     assert not up(host, NAME, Wish()).reused
     assert up(host, NAME, Wish()).reused
-
-
-def test_a_lost_network_is_made_anew_and_the_container_is_the_same(
-    host: Host, mercury: Ready
-) -> None:
-    inside(mercury, "touch", "/tmp/still-the-same")
-    stop(host, NAME)
-    network = find_network(host, NAME)
-    assert network is not None
-    host.engine.networks.remove(network.id)
-    again = start(host, NAME)
-    assert again.status is Status.RUNNING
-    assert inside(again, "ls", "/tmp/still-the-same")
 
 
 def test_a_name_that_nobody_has_leaves_nothing(host: Host) -> None:

@@ -39,8 +39,9 @@ class Scene:
     steps: frozenset[Action]
 
 
+_OUT = {Action.NETWORK, Action.EGRESS}
+_MAKE = {Action.PROVE, Action.WORKSPACE, Action.MOUNTS, Action.COMPOSE, *_OUT, Action.START}
 _AGAIN = {Action.PROVE, Action.MOUNTS, Action.COMPOSE}
-_MAKE = {*_AGAIN, Action.WORKSPACE, Action.NETWORK, Action.EGRESS, Action.START}
 _DOWN = {Action.STOP, Action.ARCHIVE, Action.CONTAINERS, Action.STATE, Action.EGRESS}
 SCENES = {
     "up": Scene(UP, (DOWN,), frozenset(_MAKE)),
