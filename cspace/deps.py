@@ -192,22 +192,22 @@ class Deps:
         )
 
     def _blueprint(self, flags: Mapping[str, object] | None, *, teardown: bool) -> Blueprint:
-        from cspace.instance.image import (  # noqa: PLC0415  only what makes instances
-            plan_egress_image,
-            plan_image,
-        )
+        from cspace.egress.upstream import find_upstream  # noqa: PLC0415  only what makes instances
+        from cspace.instance.image import plan_egress_image, plan_image  # noqa: PLC0415
         from cspace.instance.secrets import Secrets, find_secrets  # noqa: PLC0415
         from cspace.lifecycle.host import Blueprint  # noqa: PLC0415
 
         settings = self._settings(None if teardown else self._root(), flags).settings
         base, bundle = settings.base_image, settings.ca_bundle
         none = Secrets({}, frozenset())
+        chained = settings.firewall.enabled and not teardown
         return Blueprint(
             settings=settings,
             image=plan_image(find_owner(), base_image=base, ca_bundle=bundle),
             egress_image=plan_egress_image(base_image=base),
             environment=self._inherited(),
             secrets=none if teardown else find_secrets(self.user, self.environ),
+            upstream=find_upstream(self.environ) if chained else None,
         )
 
     def machine(self) -> Machine:

@@ -46,7 +46,7 @@ def parse_name(text: str) -> str:
     """
     if "/" in text:
         raise NotAName("a URL or a path", "write the host's name alone: example.com")
-    if _is_address(text):
+    if is_address(text):
         raise NotAName("an address, and only names can be allowed", "allow the name it belongs to")
     if ":" in text or "@" in text:
         raise NotAName("with a port or a user", "write the host's name alone: example.com")
@@ -86,7 +86,8 @@ def without_covered(patterns: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Tell whether a text is an IPv4 or IPv6 address, in brackets or with a zone too."""
     try:
         ipaddress.ip_address(text.removeprefix("[").removesuffix("]").partition("%")[0])
     except ValueError:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from cspace.hostnames import NotAName, covers, parse_name, without_covered
-
-SETTING = "firewall.domains"
+from cspace.settings.local import DOMAINS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def list_rules(domains: Iterable[str], origin: str | None) -> tuple[Rule, ...]:
     return (
         *defaults,
         *(Rule(each, "the forge of origin") for each in beside),
-        *(Rule(each, SETTING) for each in domains),
+        *(Rule(each, DOMAINS) for each in domains),
     )
 
 

@@ -16,7 +16,7 @@ LOG_MARK = "cspace-refused"
 # What a probe asks for: nobody can allow a name of this kind, and a refusal of it is no news.
 PROBE_NAME = "cspace-probe.invalid"
 
-_DOMAINS = "domains"
+DOMAINS = "domains"
 _PAGE = "refused.txt"
 # A page's path always begins at the directory of squid's own.
 _UP = "../../../../../.."
@@ -55,7 +55,7 @@ def render_proxy(
     """
     return {
         CONFIGURATION: _configuration(upstream).encode("utf-8"),
-        _DOMAINS: "".join(f"{domain}\n" for domain in domains).encode("ascii"),
+        DOMAINS: "".join(f"{domain}\n" for domain in domains).encode("ascii"),
         _PAGE: _REFUSED_PAGE.encode("ascii"),
     }
 
@@ -104,7 +104,7 @@ acl refused note why
 acl probe dstdomain -n {PROBE_NAME}
 access_log stdio:/dev/stdout logformat=refused refused !probe
 
-acl allowed dstdomain -n "{DIRECTORY}/{_DOMAINS}"
+acl allowed dstdomain -n "{DIRECTORY}/{DOMAINS}"
 acl web proto HTTP
 acl ports port 80 443
 acl tls port 443

@@ -13,7 +13,7 @@ from cspace.engine.model import Mount
 from cspace.errors import UsageError
 from cspace.files import Owner
 from cspace.instance import labels
-from cspace.instance.names import composition_name
+from cspace.instance.names import composition_name, egress_name
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, InstancePaths
 
 # JSON lets them stand as they are; to YAML they are line breaks, or no characters at all.
@@ -27,6 +27,8 @@ class Spec:
     Attributes:
         environment: variables that are no secrets; docker inspect shows them.
         ports: container ports to publish on 127.0.0.1, where the kernel chooses the host's.
+        host_ports: ports of this machine that it reaches as host.docker.internal.
+        egress_image: the image of the gate, through which both kinds go behind the firewall.
         firewall: whether the proxy is the only way out; the network, made before, sees to it.
         memory: in Docker's form, for example "4g".
         ready_timeout: seconds.
@@ -40,6 +42,8 @@ class Spec:
     version: str
     environment: Mapping[str, str]
     ports: tuple[int, ...]
+    host_ports: tuple[int, ...]
+    egress_image: str
     cpus: float | None
     memory: str | None
     pids: int | None
@@ -49,6 +53,14 @@ class Spec:
     @property
     def composition_name(self) -> str:
         return composition_name(self.project_id, self.name)
+
+    @property
+    def gate(self) -> tuple[str, ...]:
+        """What the gate lets through, as its program takes it; nothing where there is no gate."""
+        if not self.firewall:
+            return ()
+        hosts = (f"host:{port}" for port in self.host_ports)
+        return (*hosts, *(f"agent:{port}" for port in self.ports))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,12 @@ def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, objec
         "labels": _labels(spec, paths, digest),
         "environment": dict(spec.environment) | {"CSPACE_INSTANCE": spec.name},
         "ports": spec.ports,
+        "firewall": spec.firewall,
+        "host_ports": spec.host_ports,
+        "gate": spec.gate,
+        "gate_image": spec.egress_image,
+        "gate_labels": _gate_labels(spec),
+        "outside": egress_name(spec.project_id),
         "cpus": spec.cpus,
         "memory": spec.memory,
         "pids": spec.pids,
@@ -130,6 +148,12 @@ def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:
         labels.FOLDER: str(paths.workspace),
         "devcontainer.metadata": json.dumps(metadata),
     }
+
+
+def _gate_labels(spec: Spec) -> dict[str, str]:
+    """Return labels by which no editor takes it for the instance."""
+    marks = {labels.ROOT: str(spec.root), labels.VERSION: spec.version}
+    return labels.of_gate(spec.project_id, spec.name) | marks
 
 
 def _check(text: str, spec: Spec, paths: InstancePaths) -> None:

@@ -16,6 +16,8 @@ FIREWALL = "dev.cspace.firewall"
 # Of a project's proxy, its network and its image.
 ROLE = "dev.cspace.role"
 EGRESS = "egress"
+# Of the container by which an instance has ports, beside the one that it is.
+GATE = "gate"
 # Of a project's proxy and its network: the directory of what it reads.
 EGRESS_DIRECTORY = "dev.cspace.egress"
 
@@ -28,6 +30,11 @@ def of_project(project_id: str) -> dict[str, str]:
 def of_instance(project_id: str, name: str) -> dict[str, str]:
     """Return the labels that everything of one instance carries."""
     return {PROJECT: project_id, INSTANCE: name}
+
+
+def of_gate(project_id: str, name: str) -> dict[str, str]:
+    """Return the labels that the gate of an instance carries."""
+    return of_instance(project_id, name) | {ROLE: GATE}
 
 
 def of_egress(project_id: str) -> dict[str, str]:

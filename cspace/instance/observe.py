@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -70,7 +71,7 @@ class Observed:
 def observe_instance(engine: Engine, user: Path, project_id: str, name: str) -> Observed:
     """Look at one instance; one that does not exist is an Observed too."""
     containers = engine.list_containers(labels.of_instance(project_id, name))
-    return _join(user, project_id, name, containers[0] if containers else None)
+    return _join(user, project_id, name, _without_gate(containers))
 
 
 def get_instance(engine: Engine, user: Path, project_id: str, name: str) -> Observed:
@@ -90,14 +91,24 @@ def get_instance(engine: Engine, user: Path, project_id: str, name: str) -> Obse
 
 def list_instances(engine: Engine, user: Path, project_id: str) -> tuple[Observed, ...]:
     """List what exists of a project's instances, by name."""
-    containers = {
-        container.labels[labels.INSTANCE]: container
-        for container in engine.list_containers(labels.of_project(project_id))
+    containers: dict[str, list[Container]] = {}
+    for container in engine.list_containers(labels.of_project(project_id)):
         # Anybody can put any label on a container; no path is made of it.
-        if is_name(container.labels.get(labels.INSTANCE, ""))
-    }
-    names = containers.keys() | set(state_names(user, project_id))
-    return tuple(_join(user, project_id, name, containers.get(name)) for name in sorted(names))
+        if is_name(name := container.labels.get(labels.INSTANCE, "")):
+            containers.setdefault(name, []).append(container)
+    return tuple(
+        _join(user, project_id, name, _without_gate(containers.get(name, ())))
+        for name in sorted({*containers, *state_names(user, project_id)})
+    )
+
+
+def _without_gate(containers: Iterable[Container]) -> Container | None:
+    """Find the container that an instance is; what its gate publishes are its ports."""
+    each = sorted(containers, key=lambda one: labels.ROLE in one.labels)
+    if not each or labels.ROLE in each[0].labels:
+        return None
+    ports = sorted((port for one in each for port in one.ports), key=lambda port: port.container)
+    return replace(each[0], ports=tuple(ports))
 
 
 def state_names(user: Path, project_id: str) -> tuple[str, ...]:

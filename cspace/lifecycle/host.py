@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cspace import files, proc
 from cspace.clock import Clock
+from cspace.egress.squid import Upstream
 from cspace.engine.model import Engine
 from cspace.errors import Conflict
 from cspace.events import Event, Report, State
@@ -49,6 +50,7 @@ class Blueprint:
         environment: the variables of the host that instances inherit (proxies, git identity).
         secrets: what is delivered as files.
         egress_image: the image of the project's proxy.
+        upstream: the proxy that this machine itself has to use.
     """
 
     settings: Settings
@@ -56,6 +58,7 @@ class Blueprint:
     egress_image: Image
     environment: Mapping[str, str]
     secrets: Secrets
+    upstream: Upstream | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,6 +275,8 @@ def instance_spec(host: Host, name: str) -> Spec:
         version=image.version(),
         environment=environment,
         ports=settings.ports,
+        host_ports=settings.firewall.host_ports,
+        egress_image=host.egress_image.tag,
         cpus=settings.limits.cpus,
         memory=settings.limits.memory,
         pids=settings.limits.pids,
@@ -322,6 +324,9 @@ def start(host: Host, name: str, *, recreate: bool) -> None:
     if recreate or host.observe(name).container is None:
         # One that is started as it is may still mount the old place.
         move_earlier(host.paths(name), host.owner)
+    for gate in host.engine.list_containers(labels.of_gate(host.project.id, name)):
+        # It keeps nothing, and one that is made anew is in the networks that there are now.
+        host.engine.remove(gate)
     try:
         host.engine.start_composition(
             _composition(host, name), recreate=recreate, on_line=host.output(name, "start")

@@ -33,6 +33,8 @@ def spec(root: Path = Path("/home/ada/shop"), **changes: Any) -> Spec:
         "pids": 512,
         "ready_timeout": 300,
         "firewall": True,
+        "host_ports": (5432,),
+        "egress_image": "cspace-egress:0123456789abcdef",
     }
     return Spec(**wanted | changes)
 
@@ -40,10 +42,14 @@ def spec(root: Path = Path("/home/ada/shop"), **changes: Any) -> Spec:
 PATHS = InstancePaths(Path("/home/ada/.cspace/instances/shop-0123abcd/mercury"))
 
 
-def rendered(wanted: Spec, paths: InstancePaths = PATHS) -> dict[str, Any]:
+def all_rendered(wanted: Spec, paths: InstancePaths = PATHS) -> dict[str, dict[str, Any]]:
     text = render_compose(wanted, assets.template("compose.yaml.j2"), paths).text
-    service: dict[str, Any] = yaml.safe_load(text)["services"]["agent"]
-    return service
+    services: dict[str, dict[str, Any]] = yaml.safe_load(text)["services"]
+    return services
+
+
+def rendered(wanted: Spec, paths: InstancePaths = PATHS) -> dict[str, Any]:
+    return all_rendered(wanted, paths)["agent"]
 
 
 def test_the_compose_file_is_as_agreed() -> None:
@@ -81,9 +87,35 @@ def test_a_missing_bind_source_hazard_docker_makes_none_of_the_agreed_mounts() -
 
 
 def test_fixed_container_names_and_host_ports_hazard_neither_occurs() -> None:
-    service = rendered(spec())
+    service = rendered(spec(firewall=False))
     assert "container_name" not in service
     assert service["ports"] == [{"target": 3000, "host_ip": "127.0.0.1", "protocol": "tcp"}]
+
+
+def test_behind_the_firewall_the_gate_publishes_the_ports_and_the_instance_does_not() -> None:
+    services = all_rendered(spec())
+    assert "ports" not in services["agent"]
+    assert services["gate"]["ports"] == [
+        {"target": 3000, "host_ip": "127.0.0.1", "protocol": "tcp"}
+    ]
+    assert services["gate"]["command"] == ["host:5432", "agent:3000"]
+    assert "networks" not in services["agent"]
+
+
+def test_no_editor_takes_the_gate_for_the_instance() -> None:
+    assert not any(key.startswith("devcontainer") for key in all_rendered(spec())["gate"]["labels"])
+
+
+@pytest.mark.parametrize("changes", [{"ports": (), "host_ports": ()}, {"firewall": False}])
+def test_there_is_a_gate_only_where_it_has_something_to_let_through(
+    changes: dict[str, Any],
+) -> None:
+    assert set(all_rendered(spec(**changes))) == {"agent"}
+
+
+def test_without_the_firewall_the_machine_has_the_same_name() -> None:
+    service = rendered(spec(firewall=False))
+    assert service["extra_hosts"] == ["host.docker.internal:host-gateway"]
 
 
 def test_limits_that_are_not_set_are_not_written() -> None:
