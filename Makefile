@@ -53,7 +53,7 @@ mcp-tools:
 	@lib/bootstrap/mcp-tools.sh >/dev/null
 
 engine-tests: base mcp-tools .venv/ready
-	$(BIN)/python -m pytest -m "$(ENGINE)"
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m "$(ENGINE)"
 
 soak: base mcp-tools .venv/ready ## Every test with its full counts (hours)
 	CSPACE_SOAK=1 $(BIN)/python -m pytest -m ""

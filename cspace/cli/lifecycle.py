@@ -136,7 +136,7 @@ def down(
     Examples: cspace down mercury · cspace down --all · cspace down --discard mercury
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
-    from cspace.lifecycle.egress import release_proxy  # noqa: PLC0415
+    from cspace.lifecycle.release import release_proxy  # noqa: PLC0415
 
     host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())

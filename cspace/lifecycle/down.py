@@ -20,9 +20,9 @@ from cspace.instance.record import NewerRecord
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
-from cspace.lifecycle.egress import release_proxy
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
+from cspace.lifecycle.release import release_proxy
 from cspace.lifecycle.up import Planned
 from cspace.paths import InstancePaths
 from cspace.quarantine.shelf import Quarantined, sweep

@@ -6,21 +6,18 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cspace import files, git, trees
+from cspace import files, git
 from cspace.egress.domains import allowlist, list_rules
 from cspace.egress.environment import ALIAS
 from cspace.egress.squid import CONFIGURATION, DIRECTORY, PORT, render_proxy
-from cspace.engine.model import Container, Engine, State
+from cspace.engine.model import Container, State
 from cspace.engine.sidecar_model import Network, Sidecar
 from cspace.errors import CommandFailed
 from cspace.instance import image, labels
 from cspace.instance.names import egress_name
-from cspace.instance.observe import list_instances
-from cspace.instance.plan import Action
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.networks import list_networks, make_network
-from cspace.paths import EgressPaths
 
 READY_SECONDS = 30.0
 LOG_LINES = 15
@@ -174,28 +171,3 @@ def _write_rules(host: Host) -> bool:
     for name, content in rules.items():
         files.write_atomic(directory / name, content, owner=host.owner)
     return True
-
-
-def release_proxy(host: Host, name: str) -> bool:
-    """Remove the proxy and its network where no instance of the project is left.
-
-    Args:
-        name: the instance that has gone, for the report.
-
-    Returns whether it did. Under the project's lock: a name that is being taken keeps it.
-    """
-    if not host.egress.directory.is_dir():
-        return False
-    with host.locked_project():
-        if list_instances(host.engine, host.user, host.project.id):
-            return False
-        phase = host.phase(name, Action.EGRESS, "no instance of the project is left")
-        with phase, host.locked_egress(name):
-            remove_proxy(host.engine, host.egress)
-    return True
-
-
-def remove_proxy(engine: Engine, egress: EgressPaths) -> None:
-    """Remove a project's proxy and its network, whatever is attached, then what it reads."""
-    engine.remove_all(labels.of_egress(egress.directory.name))
-    trees.remove_tree(egress.directory)

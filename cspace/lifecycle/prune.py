@@ -13,9 +13,9 @@ from cspace.events import Event, State
 from cspace.instance import labels
 from cspace.instance.observe import list_instances
 from cspace.lifecycle.down import remove_state
-from cspace.lifecycle.egress import remove_proxy
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
+from cspace.lifecycle.release import remove_proxy
 from cspace.paths import InstancePaths, egress_paths, project_lock
 
 

@@ -18,7 +18,7 @@ from cspace.instance.observe import Observed, Status, get_instance, list_instanc
 from cspace.instance.plan import Action, Lacks, Step, keeps_container, plan_up
 from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
-from cspace.lifecycle.egress import ensure_proxy, lacks_proxy, release_proxy
+from cspace.lifecycle.egress import ensure_proxy, lacks_proxy
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.networks import (
     ensure_network,
@@ -28,6 +28,7 @@ from cspace.lifecycle.networks import (
     lacks_network,
     list_networks,
 )
+from cspace.lifecycle.release import release_proxy
 from cspace.migration.volumes import MIGRATE, find_forgotten
 from cspace.quarantine.shelf import Quarantined, sweep
 
@@ -173,7 +174,10 @@ def _settled(host: Host, observed: Observed, wish: Wish) -> Wish:
     container = observed.container
     if container is None or container.state not in AT_REST:
         return wish
-    return replace(wish, recreate=wish.recreate or is_stranded(container, list_networks(host)))
+    there = list_networks(host)
+    # The gate's too: the proxy's network may be gone.
+    every = host.engine.list_containers(labels.of_instance(host.project.id, observed.name))
+    return replace(wish, recreate=wish.recreate or any(is_stranded(each, there) for each in every))
 
 
 def up(host: Host, name: str, wish: Wish) -> Ready:

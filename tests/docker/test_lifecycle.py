@@ -145,15 +145,6 @@ def test_a_stop_that_was_killed_has_ended_before_the_instance_is_said_to_run(
     assert up(host, NAME, Wish()).reused
 
 
-def test_a_lost_network_is_an_error_that_names_the_way_out(host: Host, mercury: Ready) -> None:
-    stop(host, NAME)
-    proc.run("docker", "network", "rm", f"cspace-{host.project.id}-{NAME}_default")
-    with pytest.raises(CspaceError) as refused:
-        start(host, NAME)
-    assert f"cspace up {NAME} --recreate" in str(refused.value.hint)
-    assert up(host, NAME, Wish(recreate=True)).status is Status.RUNNING
-
-
 def test_a_name_that_nobody_has_leaves_nothing(host: Host) -> None:
     for act in (stop, down):
         with pytest.raises(NotFound):

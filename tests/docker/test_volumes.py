@@ -163,16 +163,17 @@ def test_who_mounts_a_volume_is_named_running_or_stopped(engine: DockerEngine, v
 def test_what_a_killed_reader_left_is_removed_and_the_volume_stays(
     engine: DockerEngine, volume: str
 ) -> None:
+    killed = {LABEL: f"killed-{volume}"}
     code = (
         "import os, signal, sys; from cspace.engine.docker import DockerEngine\n"
-        f"with DockerEngine().open_volume({volume!r}, labels={{{LABEL!r}: 'killed'}}):\n"
+        f"with DockerEngine().open_volume({volume!r}, labels={killed!r}):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
-    (left,) = engine.list_containers({LABEL: "killed"})
+    (left,) = engine.list_containers(killed)
     engine.remove(left)
     engine.remove(left)
-    assert engine.list_containers({LABEL: "killed"}) == ()
+    assert engine.list_containers(killed) == ()
     assert volume in {each.name for each in engine.list_volumes()}
 
 

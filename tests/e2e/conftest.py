@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
@@ -13,6 +12,7 @@ import pytest
 from tests.conftest import OUTSIDE, EngineAnswer
 from tests.e2e.installed import build_wheel, install
 from tests.e2e.person import Person, new_person, refusal_of
+from tests.shared import run_directory, shared_directory
 
 NewPerson = Callable[..., AbstractContextManager[Person]]
 
@@ -28,13 +28,14 @@ def engine(engine_answer: EngineAnswer) -> str:
 
 
 @pytest.fixture(scope="session")
-def program(engine: str) -> Iterator[Path]:
-    """Build and install the wheel; return its cspace."""
-    with tempfile.TemporaryDirectory(prefix="cspace-e2e-") as directory:
-        # Another user must be able to run it.
-        Path(directory).chmod(0o755)
-        wheel = build_wheel(Path(directory) / "dist")
-        yield install(wheel, Path(directory) / "environment")
+def program(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Build and install the wheel, once in a test run; return its cspace."""
+    with shared_directory(run_directory(tmp_path_factory) / "installed", _install) as directory:
+        yield directory / "environment" / "bin" / "cspace"
+
+
+def _install(directory: Path) -> None:
+    install(build_wheel(directory / "dist"), directory / "environment")
 
 
 @pytest.fixture(scope="session")

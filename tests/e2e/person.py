@@ -99,6 +99,11 @@ class Person:
         return f"cspace-{self.id}-{name}-agent-1"
 
     @property
+    def proxy(self) -> str:
+        """The container by which instances of the project reach the outside."""
+        return f"cspace_egress_{self.id}"
+
+    @property
     def environment(self) -> dict[str, str]:
         """Everything that a program of this person finds set."""
         passed_on = {name: OUTSIDE[name] for name in _PASSED_ON if name in OUTSIDE}
@@ -247,6 +252,11 @@ def docker(*words: str, stdin: bytes = b"") -> str:
     )
     assert done.returncode == 0, f"docker {words}: {done.stderr.decode()}"
     return done.stdout.decode()
+
+
+def image_of(container: str) -> str:
+    """Return the name of a container's image."""
+    return docker("inspect", "--format={{.Config.Image}}", container).strip()
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.conftest import NewPerson
 from tests.e2e.person import Person, docker, kill
-from tests.e2e.test_main_job import DECISION, call
+from tests.e2e.test_main_job import DECISION, call, call_each
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
@@ -41,17 +41,23 @@ def journal(person: Person, name: str = "mercury") -> Path:
 
 def fill(person: Person, title: str) -> str:
     """Log records and updates in mercury with a real client; return the finding's slug."""
-    call(person, "mercury", "log_decision", {**DECISION, "title": title})
-    call(person, "mercury", "log_discovery", {"title": title, "finding": "f", "impact": "i"})
-    slug: str = call(person, "mercury", "log_finding", {**FINDING, "title": title})["slug"]
-    update(person, slug, "seen", "acknowledged")
-    update(person, slug, "fixed\n\n", "resolved")
+    logged = call_each(
+        person,
+        "mercury",
+        (
+            ("log_decision", {**DECISION, "title": title}),
+            ("log_discovery", {"title": title, "finding": "f", "impact": "i"}),
+            ("log_finding", {**FINDING, "title": title}),
+        ),
+    )
+    slug: str = logged[-1]["slug"]
+    updates = (update(slug, "seen"), update(slug, "fixed\n\n", "resolved"))
+    call_each(person, "mercury", updates)
     return slug
 
 
-def update(person: Person, slug: str, note: str, status: str = "acknowledged") -> None:
-    said = {"slug": slug, "note": note, "status": status}
-    call(person, "mercury", "append_to_finding", said)
+def update(slug: str, note: str, status: str = "acknowledged") -> tuple[str, dict[str, str]]:
+    return "append_to_finding", {"slug": slug, "note": note, "status": status}
 
 
 def test_rm_rf_hazard_in_a_container_every_record_comes_back(team: Person) -> None:
@@ -92,15 +98,15 @@ def test_git_on_the_host_hazard_under_a_running_agent_loses_nothing(
     known = fill(team, f"Committed before {accident[0]}")
     team.git("add", "--all")
     team.git("commit", "--quiet", "--message", "Records")
-    update(team, known, "between")
+    call(team, "mercury", *update(known, "between"))
     slug = fill(team, f"Before {accident[0]}")
     before = contents(team)
     team.git(*accident)
     said = team.cspace("up", "mercury").err
     assert ("went back" in said) == (accident[0] != "clean")
     assert (f"findings/{slug}" in said) == (accident[0] != "checkout")
-    update(team, known, "late")
-    newer = call(team, "mercury", "log_finding", {**FINDING, "title": f"After {accident[0]}"})
+    late = ("log_finding", {**FINDING, "title": f"After {accident[0]}"})
+    _, newer = call_each(team, "mercury", (update(known, "late"), late))
     path = newer["path"].removeprefix(".cspace/context/")
     written = contents(team)[path]
     assert team.cspace("context", "restore", "--yes", "--json").json["failed"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from tests.e2e.person import Answer, Person, docker, labelled
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
-BROKEN_BASE = "cspace-e2e-broken:base"
 Everything = dict[Path, bytes | None]
 
 
@@ -129,10 +129,10 @@ def test_settings_that_are_wrong_name_file_and_key(
 @pytest.fixture
 def broken_base() -> Iterator[str]:
     """Make an image in which not even a shell is."""
-    empty = b"\0" * 10240
-    docker("import", "-", BROKEN_BASE, stdin=empty)
-    yield BROKEN_BASE
-    docker("image", "rm", BROKEN_BASE)
+    name = f"cspace-test-broken:{uuid.uuid4().hex}"
+    docker("import", "-", name, stdin=b"\0" * 10240)
+    yield name
+    docker("image", "rm", name)
 
 
 def test_an_image_build_that_fails_shows_the_last_lines_of_its_log(

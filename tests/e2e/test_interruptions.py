@@ -13,7 +13,7 @@ from tests.e2e.person import Person, labelled
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
 
-def test_concurrent_up_hazard_two_at_once_end_in_one_healthy_instance_and_one_network(
+def test_concurrent_up_hazard_two_at_once_end_in_one_healthy_instance_one_network_and_one_proxy(
     person: Person,
 ) -> None:
     processes = [person.start(person.program, "up", "mercury", "--json") for _ in range(2)]
@@ -22,7 +22,9 @@ def test_concurrent_up_hazard_two_at_once_end_in_one_healthy_instance_and_one_ne
     said = b"".join(out for out, _ in answers)
     assert said.count(b'"reused": true') == 1
     assert said.count(b'"reused": false') == 1
-    assert [thing.split()[0] for thing in labelled(person.id)] == ["container", "network"]
+    # Those of the instance, and those of the project's proxy.
+    expected = ["container", "container", "network", "network"]
+    assert [thing.split()[0] for thing in labelled(person.id)] == expected
     (row,) = person.cspace("list", "--json").json["instances"]
     assert row["status"] == "running"
 

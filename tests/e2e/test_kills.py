@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from cspace.instance.plan import Action
 from cspace.paths import user_directory
 from tests.e2e.conftest import NewPerson
 from tests.e2e.kills import AtProgram, InPhase, Killer, Moment, Whom, make_killer
-from tests.e2e.person import Person, docker
+from tests.e2e.person import Person, docker, image_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
@@ -165,15 +166,15 @@ def test_an_interrupted_create_hazard_a_killed_build_is_begun_again_and_leaves_n
     docker("tag", BASE, base)
     person.configure({"base_image": base})
     try:
-        for delay in (0.0, 0.3):
-            killer.kill(person, InPhase(Action.IMAGE, delay), *UP)
+        for phase, delay in itertools.product((Action.IMAGE, Action.EGRESS), (0.0, 0.3)):
+            killer.kill(person, InPhase(phase, delay), *UP)
         person.cspace(*UP)
-        (row,) = person.cspace("status", "mercury", "--json").json["instances"]
+        image, egress = (image_of(each) for each in (person.container("mercury"), person.proxy))
         if (user_directory(person.home) / ".image").exists():
             # The engine ended the build without us, so there was none to clear up after it.
             person.cspace(*DOWN)
-            docker("image", "rm", row["image"])
+            docker("image", "rm", image)
         settle(person)
-        docker("image", "rm", row["image"])
+        docker("image", "rm", image, egress)
     finally:
         docker("image", "rm", base)

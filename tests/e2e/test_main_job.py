@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
 
 from tests import scripted_model
 from tests.e2e.conftest import NewPerson
@@ -77,7 +78,7 @@ def test_a_dry_run_prints_the_plan_and_changes_nothing(person: Person) -> None:
     (plan,) = person.cspace("up", "mercury", "--dry-run", "--json").json["plans"]
     assert plan["name"] == "mercury"
     actions = [step["action"] for step in plan["steps"] if step["action"] != "image"]
-    assert actions == ["prove", "workspace", "mounts", "compose", "start"]
+    assert actions == ["prove", "workspace", "mounts", "compose", "network", "egress", "start"]
     assert all(step["cause"] for step in plan["steps"])
     assert "there is no finished clone" in person.cspace("up", "mercury", "--dry-run").out
     assert paths() == before
@@ -94,7 +95,7 @@ def test_a_slow_start_hazard_up_says_its_phases_with_times_beside_its_one_docume
     assert (ready["name"], ready["status"], ready["reused"]) == ("mercury", "running", False)
     assert ready["branch"] == "cspace/mercury"
     assert ready["workspace"] == str(person.workspace("mercury"))
-    for phase in ("prove", "workspace", "mounts", "compose", "start"):
+    for phase in ("prove", "workspace", "mounts", "compose", "network", "egress", "start"):
         lines = [line.split() for line in answer.err.splitlines() if line.split()[1] == phase]
         assert lines[-1][0] == "mercury"
         assert lines[-1][-1] == "s"
@@ -264,6 +265,17 @@ def call(
     server_command: tuple[str, ...] = SERVER,
 ) -> dict[str, Any]:
     """Call a tool in an instance, from the host, with a real client; return the facts."""
+    (facts,) = call_each(person, name, ((tool, arguments),), server_command)
+    return facts
+
+
+def call_each(
+    person: Person,
+    name: str,
+    calls: Iterable[tuple[str, dict[str, str]]],
+    server_command: tuple[str, ...] = SERVER,
+) -> list[dict[str, Any]]:
+    """Call tools one after the other, all of the same server."""
     server = StdioServerParameters(
         command=str(person.program),
         args=["exec", name, "--", *server_command],
@@ -271,11 +283,14 @@ def call(
         cwd=person.repo,
     )
 
-    async def ask() -> dict[str, Any]:
+    async def ask() -> list[CallToolResult]:
         async with Client(server) as client:
-            result = await client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        assert result.structured_content is not None
-        return dict(result.structured_content)
+            return [await client.call_tool(tool, arguments) for tool, arguments in calls]
 
-    return asyncio.run(ask())
+    return [_facts(result) for result in asyncio.run(ask())]
+
+
+def _facts(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return dict(result.structured_content)

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import OUTSIDE
 from tests.e2e.conftest import NewPerson
 from tests.e2e.kills import until
-from tests.e2e.person import Person, docker
+from tests.e2e.person import Person, docker, image_of
 from tests.e2e.private_engine import PrivateEngine, private_engine, refusal
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
@@ -180,10 +180,11 @@ def test_a_daemon_that_vanishes_during_a_down_hazard_loses_nothing(
 
 
 def test_prune_removes_only_earlier_images_hazard_disk_fills(
-    person: Person, engine_of_its_own: PrivateEngine, shared_image: str
+    person: Person, engine_of_its_own: PrivateEngine, shared_images: tuple[str, str]
 ) -> None:
     engine = engine_of_its_own
     up(person, "mercury")
+    shared_image, proxys = shared_images
     earlier, used, latest = "cspace:" + "0" * 16, "cspace:" + "1" * 16, "cspace:" + "2" * 16
     for tag, layer in ((earlier, "a"), (used, "b"), (latest, "c"), ("mine:1", "d")):
         made = engine.docker("create", "--entrypoint=sh", shared_image, "-c", layer).strip()
@@ -198,7 +199,7 @@ def test_prune_removes_only_earlier_images_hazard_disk_fills(
     assert shown["removed"] == []
     assert person.cspace("prune", "--json", "--yes").json["failed"] == []
     left = set(engine.docker("image", "ls", "--format={{.Repository}}:{{.Tag}}").split())
-    assert left >= {used, latest, "cspace:latest", "mine:1", shared_image}
+    assert left >= {used, latest, "cspace:latest", "mine:1", shared_image, proxys}
     assert earlier not in left
     check_work(person, "mercury")
     assert docker("image", "ls", "--quiet", shared_image)

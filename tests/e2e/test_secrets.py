@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import NewPerson
-from tests.e2e.person import Person, docker
+from tests.e2e.person import Person, docker, image_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
@@ -101,7 +101,7 @@ def test_secrets_in_env_hazard_none_of_what_docker_tells_holds_one(
 ) -> None:
     person, _ = given
     container = person.container("mercury")
-    image = docker("inspect", "--format={{.Config.Image}}", container).strip()
+    image = image_of(container)
     told = {
         "inspect": docker("inspect", container),
         "image": docker("image", "inspect", image),

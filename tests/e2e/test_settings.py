@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.conftest import NewPerson
-from tests.e2e.person import Person, docker
+from tests.e2e.person import Person, docker, image_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
@@ -153,6 +153,6 @@ def test_base_image_and_ca_bundle_are_what_the_image_is_made_of(new: NewPerson) 
         person.inside("mercury", "test", "-e", "/from-here")
         trusted = person.inside("mercury", "cat", "/etc/ssl/certs/ca-certificates.crt")
         assert own.strip() in trusted
-        image = person.cspace("status", "mercury", "--json").json["instances"][0]["image"]
+        images = image_of(person.container("mercury")), image_of(person.proxy)
         person.cspace("down", "mercury")
-        docker("image", "rm", image, base)
+        docker("image", "rm", *images, base)
