@@ -16,12 +16,15 @@ from pathlib import Path, PurePosixPath
 from cspace import assets, beneath, files, git, trees
 from cspace.engine.model import Build, Composition, State
 from cspace.errors import CommandFailed, CspaceError
+from cspace.events import Event
+from cspace.events import State as Progress
 from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
-from cspace.instance.secrets import deliver_secrets, update_secrets
+from cspace.instance.secret_sources import GITHUB_TOKEN, Source
+from cspace.instance.secrets import deliver_secrets, list_delivered, update_secrets
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
@@ -30,6 +33,7 @@ from cspace.lifecycle.kept_sessions import ensure_sessions, move_earlier
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
 
 FAILURE_LINES = 15
+GH_OFF = f"~/.cspace/secrets/{GITHUB_TOKEN}"
 _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
 
 
@@ -229,12 +233,23 @@ def ensure_mounts(host: Host, name: str) -> None:
     files.ensure_directory(paths.journal, owner=owner, mode=0o700)
     ensure_sessions(paths, owner)
     _check_writable(paths.sessions, owner)
+    _say_gh(host, name)
     deliver_secrets(paths.secrets, host.secrets, owner)
 
 
 def rotate_secrets(host: Host, name: str) -> None:
     """Hand a running instance the present secrets, and take those away whose file is gone."""
+    _say_gh(host, name)
     update_secrets(host.paths(name).secrets, host.secrets, host.owner)
+
+
+def _say_gh(host: Host, name: str) -> None:
+    """Say that an instance is about to get the login of gh, which nobody put there for it."""
+    before = {one.name for one in list_delivered(host.paths(name).secrets)}
+    for secret in host.secrets.found:
+        if secret.source is Source.GH and secret.name not in before:
+            said = f"{secret.name} is that of `{secret.place}`; an empty file {GH_OFF} keeps it out"
+            host.report(Event(name, "secrets", Progress.NOTICE, f"{name}: {said}"))
 
 
 def _check_writable(path: Path, owner: Owner) -> None:
