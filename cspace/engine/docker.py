@@ -21,15 +21,16 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import docker
-from docker.context import ContextAPI
-from docker.context.config import get_current_context_name
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import Mount as ApiMount
-from docker.utils import kwargs_from_env
 
 from cspace import proc
+from cspace.engine.address import find_engine
+from cspace.engine.docker_networks import DockerNetworks
+from cspace.engine.docker_sidecars import DockerSidecars
 from cspace.engine.model import (
     Build,
+    Capacity,
     Composition,
     Container,
     Mount,
@@ -38,10 +39,9 @@ from cspace.engine.model import (
     StoredImage,
     Volume,
 )
-from cspace.engine.rows import parse_container, parse_image
+from cspace.engine.rows import label_filters, parse_container, parse_image
 from cspace.engine.translation import translated
 from cspace.engine.volume_stream import VolumeStream
-from cspace.errors import EngineUnavailable
 from cspace.errors import NotFound as Missing
 from cspace.files import Owner
 
@@ -82,13 +82,21 @@ class DockerEngine:
         with translated():
             try:
                 return docker.APIClient(
-                    **_endpoint(),
+                    **find_engine(),
                     version=API_VERSION,
                     timeout=API_TIMEOUT_SECONDS,
                     use_ssh_client=True,
                 )
             except ValueError as error:
                 raise DockerException(f"its address is not one: {error}") from error
+
+    @cached_property
+    def networks(self) -> DockerNetworks:
+        return DockerNetworks(self._api)
+
+    @cached_property
+    def sidecars(self) -> DockerSidecars:
+        return DockerSidecars(self._api)
 
     def ping(self) -> None:
         with translated():
@@ -98,9 +106,14 @@ class DockerEngine:
         with translated():
             return str(self._api.info()["ID"])
 
+    def capacity(self) -> Capacity:
+        with translated():
+            found = self._api.info()
+        return Capacity(cpus=found["NCPU"], memory=found["MemTotal"])
+
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
         with translated():
-            rows = self._api.containers(all=True, filters=_filters(labels))
+            rows = self._api.containers(all=True, filters=label_filters(labels))
         return tuple(sorted(map(parse_container, rows), key=lambda container: container.name))
 
     def sees(
@@ -242,7 +255,7 @@ class DockerEngine:
         return labels.items() <= (found["Config"]["Labels"] or {}).items()
 
     def list_labels(self, labels: Mapping[str, str]) -> tuple[Mapping[str, str], ...]:
-        filters = _filters(labels)
+        filters = label_filters(labels)
         with translated():
             rows = [
                 *self._api.containers(all=True, filters=filters),
@@ -254,7 +267,7 @@ class DockerEngine:
     def list_images(self, labels: Mapping[str, str]) -> tuple[StoredImage, ...]:
         # The library's own call can not ask for what is shared.
         url = f"{self._api.base_url}/v{API_VERSION}/images/json"
-        asked = {"shared-size": "1", "filters": json.dumps(_filters(labels))}
+        asked = {"shared-size": "1", "filters": json.dumps(label_filters(labels))}
         with translated():
             answer = self._api.get(url, params=asked, timeout=MEASURE_TIMEOUT_SECONDS)
             answer.raise_for_status()
@@ -345,14 +358,14 @@ class DockerEngine:
         self._remove_container(container.id)
 
     def remove_all(self, labels: Mapping[str, str]) -> None:
-        filters = _filters(labels)
+        filters = label_filters(labels)
         with translated():
             for row in self._api.containers(all=True, filters=filters):
                 with contextlib.suppress(NotFound):
                     self._api.remove_container(row["Id"], force=True, v=True)
-            for row in self._api.networks(filters=filters):
-                with contextlib.suppress(NotFound):
-                    self._api.remove_network(row["Id"])
+        for network in self.networks.list(labels):
+            self.networks.remove(network.id)
+        with translated():
             for row in self._api.volumes(filters=filters)["Volumes"] or ():
                 with contextlib.suppress(NotFound):
                     self._api.remove_volume(row["Name"])
@@ -363,26 +376,8 @@ class DockerEngine:
         return raw.decode("utf-8", "replace")
 
 
-def _endpoint() -> dict[str, Any]:
-    """Say where the engine is, and with which certificates it is spoken to."""
-    if os.environ.get("DOCKER_HOST"):
-        return dict(kwargs_from_env())
-    name = os.environ.get("DOCKER_CONTEXT") or get_current_context_name()
-    context: Any = ContextAPI.get_context(name)
-    if context is None:
-        raise EngineUnavailable(
-            f"the Docker context {name!r} does not exist",
-            hint="docker context ls; then docker context use, or DOCKER_CONTEXT",
-        )
-    return {"base_url": context.Host, "tls": context.TLSConfig or False}
-
-
 def _missing(volume: str) -> Missing:
     return Missing(f"there is no volume {volume!r}", hint="docker volume ls shows what there is")
-
-
-def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
-    return {"label": [f"{key}={value}" if value else key for key, value in labels.items()]}
 
 
 def _mount(mount: Mount) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Protocol
 
+from cspace.engine.sidecar_model import Networks, Sidecars
 from cspace.files import Owner
 from cspace.proc import Result
 
@@ -39,8 +40,22 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a container is attached to a network.
+
+    Attributes:
+        network_id: of the network that it was attached to, which may be gone.
+        address: IPv4; "" while the container does not run.
+    """
+
+    network: str
+    network_id: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class Container:
-    """A container as the engine lists it."""
+    """A container as the engine lists it; its endpoints also while it does not run."""
 
     id: str
     name: str
@@ -48,6 +63,7 @@ class Container:
     labels: Mapping[str, str]
     state: State
     ports: tuple[Port, ...]
+    endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +114,33 @@ class Composition:
     file: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a machine has: processors, and bytes of memory."""
+
+    cpus: int
+    memory: int
+
+
 class Engine(Protocol):
     """One container engine. Every method raises EngineUnavailable when it does not answer."""
+
+    @property
+    def networks(self) -> Networks:
+        """What is done to networks."""
+
+    @property
+    def sidecars(self) -> Sidecars:
+        """What is done to containers that no Compose file describes."""
 
     def ping(self) -> None:
         """Return when the engine answers."""
 
     def identify(self) -> str:
         """Return the id that the engine gave itself."""
+
+    def capacity(self) -> Capacity:
+        """Return what the engine's machine has."""
 
     def list_containers(self, labels: Mapping[str, str]) -> tuple[Container, ...]:
         """List containers, stopped ones too, that carry all labels; "" stands for any value."""

@@ -1,11 +1,16 @@
-"""What the engine's lists say of a container or an image."""
+"""What the engine's lists are asked, and say of a container or an image."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from cspace.engine.model import Container, Port, State, StoredImage
+from cspace.engine.model import Container, Endpoint, Port, State, StoredImage
+
+
+def label_filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
+    """Write labels as a filter of the engine's lists; "" stands for any value."""
+    return {"label": [f"{key}={value}" if value else key for key, value in labels.items()]}
 
 
 def parse_image(row: Mapping[str, Any]) -> StoredImage:
@@ -29,6 +34,10 @@ def parse_container(row: Mapping[str, Any]) -> Container:
         labels=row["Labels"],
         state=_state(row["State"], row["Status"]),
         ports=tuple(Port(*port) for port in sorted(ports)),
+        endpoints=tuple(
+            Endpoint(name, each["NetworkID"], each["IPAddress"])
+            for name, each in sorted((row["NetworkSettings"]["Networks"] or {}).items())
+        ),
     )
 
 
