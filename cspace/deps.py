@@ -203,17 +203,21 @@ class Deps:
     def _blueprint(
         self, flags: Mapping[str, object] | None, secrets: Mapping[str, Path], *, teardown: bool
     ) -> Blueprint:
-        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
+        from cspace.egress.upstream import find_upstream  # noqa: PLC0415  only what makes instances
+        from cspace.instance.image import plan_egress_image, plan_image  # noqa: PLC0415
         from cspace.instance.secret_sources import Secrets  # noqa: PLC0415
         from cspace.lifecycle.host import Blueprint  # noqa: PLC0415
 
         settings = self._settings(None if teardown else self._root(), flags).settings
         base, bundle = settings.base_image, settings.ca_bundle
+        chained = settings.firewall.enabled and not teardown
         return Blueprint(
             settings=settings,
             image=plan_image(find_owner(), base_image=base, ca_bundle=bundle),
+            egress_image=plan_egress_image(base_image=base),
             environment=self._inherited(),
             secrets=Secrets() if teardown else self.find_secrets(secrets),
+            upstream=find_upstream(self.environ) if chained else None,
         )
 
     def find_secrets(self, flags: Mapping[str, Path] | None = None) -> Secrets:
@@ -224,7 +228,10 @@ class Deps:
 
     def machine(self) -> Machine:
         """Join what this user has on this machine, in whatever project."""
-        from cspace.instance.image import plan_image  # noqa: PLC0415  only what makes instances
+        from cspace.instance.image import (  # noqa: PLC0415  only what makes instances
+            plan_egress_image,
+            plan_image,
+        )
         from cspace.lifecycle.leftovers import Machine, known_roots  # noqa: PLC0415
 
         here = self.project if self._root() is not None else None
@@ -241,7 +248,12 @@ class Deps:
             owner=owner,
             here=here,
             images=frozenset(
-                plan_image(owner, base_image=base, ca_bundle=bundle).tag for base, bundle in wanted
+                each.tag
+                for base, bundle in wanted
+                for each in (
+                    plan_image(owner, base_image=base, ca_bundle=bundle),
+                    plan_egress_image(base_image=base),
+                )
             ),
             now=utc_now,
             report=self.report,

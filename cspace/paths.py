@@ -56,6 +56,37 @@ def image_lock(user: Path) -> Path:
     return user / ".image.lock"
 
 
+def network_lock(user: Path) -> Path:
+    """Return what is locked while a subnet is chosen and taken."""
+    return user / ".network.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class EgressPaths:
+    """What the proxy of one project has on the host.
+
+    Attributes:
+        directory: what it reads, `~/.cspace/egress/<project-id>`; it is there before anything of
+            the proxy is, and goes last.
+    """
+
+    directory: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.directory.with_name(f".{self.directory.name}.lock")
+
+
+def egress_directory(user: Path) -> Path:
+    """Return the directory that holds what the proxies of all projects read, by project's id."""
+    return user / "egress"
+
+
+def egress_paths(user: Path, project_id: str) -> EgressPaths:
+    """Return the paths of one project's proxy."""
+    return EgressPaths(egress_directory(user) / project_id)
+
+
 def build_directory(user: Path) -> Path:
     """Return where the files lie that an image is being built from."""
     return user / ".image"

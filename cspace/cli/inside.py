@@ -145,10 +145,10 @@ def ports(context: typer.Context, name: Name, *, as_json: AsJson = False) -> Non
 
     Example: cspace ports mercury
     """
-    from cspace.lifecycle.describe import describe  # noqa: PLC0415  see above
+    from cspace.lifecycle.describe import list_ports  # noqa: PLC0415  see above
 
     deps: Deps = context.obj
-    found = describe(deps.engine, deps.user, deps.project, name).ports
+    found = list_ports(deps.engine, deps.user, deps.project, name)
     if as_json:
         render.show_json(ports=found)
     elif found:

@@ -143,6 +143,7 @@ def down(
     Examples: cspace down mercury · cspace down --all · cspace down --discard mercury
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
+    from cspace.lifecycle.egress import release_proxy  # noqa: PLC0415
 
     host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())
@@ -152,6 +153,8 @@ def down(
         plans = tuple(core.plan(host, name, discard=name in lost) for name in wanted)
         _show_plans(plans, as_json=as_json)
         return
+    if every and not wanted:
+        release_proxy(host, "")  # what a `down` that was killed left
     _show_batch(
         wanted,
         lambda name: core.down(host, name, discard=name in lost),

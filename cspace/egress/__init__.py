@@ -1,1 +1,1 @@
-"""What may leave an instance's network: names, the proxy's rules, its refusals, what is observed."""
+"""What may leave an instance's network, who lets it, what was refused, what is observed."""

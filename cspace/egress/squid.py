@@ -13,10 +13,14 @@ DIRECTORY = "/etc/cspace-egress"
 CONFIGURATION = "squid.conf"
 PORT = 3128
 LOG_MARK = "cspace-refused"
+# What a probe asks for: nobody can allow a name of this kind, and a refusal of it is no news.
+PROBE_NAME = "cspace-probe.invalid"
 
-_DOMAINS = "domains"
+DOMAINS = "domains"
 _PAGE = "refused.txt"
-# squid's %H is the host and %R the path; %w would be the administrator's address.
+# A page's path always begins at the directory of squid's own.
+_UP = "../../../../../.."
+# squid puts the host in for %H.
 _REFUSED_PAGE = (
     "cspace: %H is refused by the firewall of this instance.\n"
     "hint: outside of it, `cspace net check %H` says why and what allows it\n"
@@ -51,7 +55,7 @@ def render_proxy(
     """
     return {
         CONFIGURATION: _configuration(upstream).encode("utf-8"),
-        _DOMAINS: "".join(f"{domain}\n" for domain in domains).encode("ascii"),
+        DOMAINS: "".join(f"{domain}\n" for domain in domains).encode("ascii"),
         _PAGE: _REFUSED_PAGE.encode("ascii"),
     }
 
@@ -90,16 +94,17 @@ forwarded_for delete
 httpd_suppress_version_string on
 connect_timeout 20 seconds
 dns_timeout 10 seconds
-# Also the shortest time that an answer is kept: the address that was judged is the one connected to.
+# The shortest time that any answer is kept, so that what was judged is what is connected to.
 negative_dns_ttl 10 seconds
 
 cache_log /dev/stderr
 cache_store_log none
 logformat refused {LOG_MARK} %ts.%03tu %>a %#.20rm %#>rd %>rP %{{why}}note
 acl refused note why
-access_log stdio:/dev/stdout logformat=refused refused
+acl probe dstdomain -n {PROBE_NAME}
+access_log stdio:/dev/stdout logformat=refused refused !probe
 
-acl allowed dstdomain -n "{DIRECTORY}/{_DOMAINS}"
+acl allowed dstdomain -n "{DIRECTORY}/{DOMAINS}"
 acl web proto HTTP
 acl ports port 80 443
 acl tls port 443
@@ -109,10 +114,10 @@ acl because_method annotate_transaction why=method
 acl because_name annotate_transaction why=name
 acl because_port annotate_transaction why=port
 acl because_address annotate_transaction why=address
-deny_info {DIRECTORY}/{_PAGE} because_method
-deny_info {DIRECTORY}/{_PAGE} because_name
-deny_info {DIRECTORY}/{_PAGE} because_port
-deny_info {DIRECTORY}/{_PAGE} because_address
+deny_info {_UP}{DIRECTORY}/{_PAGE} because_method
+deny_info {_UP}{DIRECTORY}/{_PAGE} because_name
+deny_info {_UP}{DIRECTORY}/{_PAGE} because_port
+deny_info {_UP}{DIRECTORY}/{_PAGE} because_address
 
 http_access deny manager because_method
 http_access deny !CONNECT !web because_method

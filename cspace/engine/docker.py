@@ -309,6 +309,7 @@ class DockerEngine:
         user: Owner,
         *,
         labels: Mapping[str, str] = MappingProxyType({}),
+        beside: Container | None = None,
     ) -> Iterator[Callable[[], proc.Result]]:
         self.ping()
         words = [
@@ -317,7 +318,7 @@ class DockerEngine:
             "--rm",
             "--interactive",
             "--init",
-            "--network=none",
+            f"--network={f'container:{beside.id}' if beside else 'none'}",
             "--pull=never",
         ]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--entrypoint="]
@@ -375,9 +376,9 @@ class DockerEngine:
                 with contextlib.suppress(NotFound):
                     self._api.remove_volume(row["Name"])
 
-    def logs(self, container: Container, *, tail: int) -> str:
+    def logs(self, container: Container, *, tail: int, errors: bool = True) -> str:
         with translated():
-            raw: bytes = self._api.logs(container.id, tail=tail)
+            raw: bytes = self._api.logs(container.id, tail=tail, stderr=errors)
         return raw.decode("utf-8", "replace")
 
 

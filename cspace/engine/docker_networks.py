@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from datetime import datetime
 from ipaddress import IPv4Network, ip_network
 from types import MappingProxyType
 from typing import Any
@@ -85,4 +86,6 @@ def _parse(row: Mapping[str, Any]) -> Network:
         labels=row["Labels"] or {},
         subnets=tuple(each for each in subnets if isinstance(each, IPv4Network)),
         internal=row["Internal"],
+        # To the nanosecond, and in the zone of the engine's machine.
+        created=datetime.fromisoformat(row["Created"]),
     )

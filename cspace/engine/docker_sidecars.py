@@ -84,7 +84,8 @@ class DockerSidecars:
 def _health(sidecar: Sidecar) -> dict[str, Any]:
     return {
         "Test": ["CMD", *sidecar.health],
-        "Interval": 30 * _NANOSECONDS,
+        # It is for the start: what is slow or hangs later, no instance is helped by knowing.
+        "Interval": 600 * _NANOSECONDS,
         "Timeout": 5 * _NANOSECONDS,
         "Retries": 3,
         "StartPeriod": 30 * _NANOSECONDS,

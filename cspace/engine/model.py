@@ -207,8 +207,12 @@ class Engine(Protocol):
         user: Owner,
         *,
         labels: Mapping[str, str] = MappingProxyType({}),
+        beside: Container | None = None,
     ) -> AbstractContextManager[Callable[[], Result]]:
         """Start a program in a throw-away container without network, secrets or privileges.
+
+        Args:
+            beside: a running container, in whose network the program is; nothing else is shared.
 
         What is handed over is called once: it writes a line to the program's stdin, and returns
         what it answered. Where that is not called, as when we are killed, the stdin just ends.
@@ -235,5 +239,9 @@ class Engine(Protocol):
     def remove_all(self, labels: Mapping[str, str]) -> None:
         """Remove the containers, networks and volumes that carry all labels, running or not."""
 
-    def logs(self, container: Container, *, tail: int) -> str:
-        """Return the last lines that a container wrote."""
+    def logs(self, container: Container, *, tail: int, errors: bool = True) -> str:
+        """Return the last lines that a container wrote.
+
+        Args:
+            errors: also those on its stderr.
+        """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
@@ -38,6 +39,7 @@ class Network:
     labels: Mapping[str, str]
     subnets: tuple[IPv4Network, ...]
     internal: bool
+    created: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from cspace.engine.model import Mount
 from cspace.errors import UsageError
 from cspace.files import Owner
 from cspace.instance import labels
+from cspace.instance.names import composition_name
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, InstancePaths
 
 # JSON lets them stand as they are; to YAML they are line breaks, or no characters at all.
@@ -26,6 +27,7 @@ class Spec:
     Attributes:
         environment: variables that are no secrets; docker inspect shows them.
         ports: container ports to publish on 127.0.0.1, where the kernel chooses the host's.
+        firewall: whether the proxy is the only way out; the network, made before, sees to it.
         memory: in Docker's form, for example "4g".
         ready_timeout: seconds.
     """
@@ -42,10 +44,11 @@ class Spec:
     memory: str | None
     pids: int | None
     ready_timeout: int
+    firewall: bool
 
     @property
     def composition_name(self) -> str:
-        return f"cspace-{self.project_id}-{self.name}"
+        return composition_name(self.project_id, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:
         labels.ROOT: str(spec.root),
         labels.VERSION: spec.version,
         labels.SPEC: digest,
+        labels.FIREWALL: "on" if spec.firewall else "off",
         labels.FOLDER: str(paths.workspace),
         "devcontainer.metadata": json.dumps(metadata),
     }

@@ -16,8 +16,12 @@ from pathlib import Path
 from cspace import assets
 from cspace.errors import UsageError
 from cspace.files import Owner
+from cspace.instance import labels
 
 REPOSITORY = "cspace"
+EGRESS_REPOSITORY = "cspace-egress"
+# Within devcontainer/: another image's, so no part of this one.
+_EGRESS = "egress"
 LATEST = f"{REPOSITORY}:latest"
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 # A zip file can not say "no time"; one fixed time keeps equal content equal bytes.
@@ -32,12 +36,14 @@ class Image:
         arguments: build arguments that change the content.
         files: what the build context holds, by relative path.
         labels: see `wheel_labels`.
+        aliases: further names, that do not say what is in it.
     """
 
     tag: str
     arguments: Mapping[str, str]
     files: Mapping[str, bytes]
     labels: Mapping[str, str]
+    aliases: tuple[str, ...] = ()
 
 
 def plan_image(owner: Owner, *, base_image: str, ca_bundle: Path | None) -> Image:
@@ -53,11 +59,25 @@ def plan_image(owner: Owner, *, base_image: str, ca_bundle: Path | None) -> Imag
         "USER_UID": str(owner.uid),
         "USER_GID": str(owner.gid),
     }
+    tag = _name(REPOSITORY, files, arguments)
+    return Image(tag, arguments, files, wheel_labels(wheel), aliases=(LATEST,))
+
+
+def plan_egress_image(*, base_image: str) -> Image:
+    """Say which image a project's proxy needs; reads files, builds nothing."""
+    files = dict(_tree(assets.directory("devcontainer") / _EGRESS, ""))
+    arguments = {"BASE_IMAGE": base_image}
+    tag = _name(EGRESS_REPOSITORY, files, arguments)
+    marks = {labels.VERSION: version(), labels.ROLE: labels.EGRESS}
+    return Image(tag, arguments, files, marks)
+
+
+def _name(repository: str, files: Mapping[str, bytes], arguments: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
     for key, data in sorted(files.items()) + [(k, v.encode()) for k, v in arguments.items()]:
         digest.update(f"{len(key)} {key} {len(data)} ".encode())
         digest.update(data)
-    return Image(f"{REPOSITORY}:{digest.hexdigest()[:16]}", arguments, files, wheel_labels(wheel))
+    return f"{repository}:{digest.hexdigest()[:16]}"
 
 
 def write_context(image: Image, directory: Path) -> None:
@@ -75,7 +95,7 @@ def proxy_arguments(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _context_files(wheel: bytes, ca_bundle: Path | None) -> Iterator[tuple[str, bytes]]:
-    yield from _tree(assets.directory("devcontainer"), "")
+    yield from _without_egress(_tree(assets.directory("devcontainer"), ""), "")
     yield from _tree(assets.directory("scripts"), "scripts/")
     yield f"wheel/cspace-{version()}-py3-none-any.whl", wheel
     try:
@@ -88,6 +108,10 @@ def _tree(directory: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
     for path in sorted(directory.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             yield prefix + path.relative_to(directory).as_posix(), path.read_bytes()
+
+
+def _without_egress(files: Iterator[tuple[str, bytes]], prefix: str) -> Iterator[tuple[str, bytes]]:
+    return (each for each in files if not each[0].startswith(f"{prefix}{_EGRESS}/"))
 
 
 def version() -> str:
@@ -104,7 +128,7 @@ def present_labels() -> dict[str, str]:
 def wheel_labels(wheel: bytes) -> dict[str, str]:
     """Return the labels by which an image says which cspace it holds, to the byte."""
     digest = hashlib.sha256(wheel).hexdigest()
-    return {"dev.cspace.version": version(), "dev.cspace.wheel": digest}
+    return {labels.VERSION: version(), "dev.cspace.wheel": digest}
 
 
 def build_wheel() -> bytes:
@@ -118,6 +142,8 @@ def build_wheel() -> bytes:
     content = dict(_tree(assets.package_directory(), "cspace/"))
     for name in assets.CHECKOUT:
         content |= _tree(assets.directory(name), f"cspace/_assets/{name}/")
+    # An instance makes no proxy: what is in that makes no other image of instances.
+    content = dict(_without_egress(iter(content.items()), "cspace/_assets/devcontainer/"))
     # Without the description, which is the README: its wording makes no other image.
     headers, _, _ = (distribution.read_text("METADATA") or "").partition("\n\n")
     content[f"{information}/METADATA"] = f"{headers}\n".encode()

@@ -11,6 +11,13 @@ VERSION = "dev.cspace.version"
 FOLDER = "devcontainer.local_folder"
 SPEC = "dev.cspace.spec"
 TASK = "dev.cspace.task"
+# Of an instance's containers: whether they were made to have no way out but the proxy.
+FIREWALL = "dev.cspace.firewall"
+# Of a project's proxy, its network and its image.
+ROLE = "dev.cspace.role"
+EGRESS = "egress"
+# Of a project's proxy and its network: the directory of what it reads.
+EGRESS_DIRECTORY = "dev.cspace.egress"
 
 
 def of_project(project_id: str) -> dict[str, str]:
@@ -21,6 +28,11 @@ def of_project(project_id: str) -> dict[str, str]:
 def of_instance(project_id: str, name: str) -> dict[str, str]:
     """Return the labels that everything of one instance carries."""
     return {PROJECT: project_id, INSTANCE: name}
+
+
+def of_egress(project_id: str) -> dict[str, str]:
+    """Return the labels that a project's proxy and its network carry."""
+    return {PROJECT: project_id, ROLE: EGRESS}
 
 
 def of_task(state: Path) -> dict[str, str]:

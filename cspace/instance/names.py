@@ -32,6 +32,16 @@ def check_name(name: str) -> str:
     return name
 
 
+def composition_name(project_id: str, name: str) -> str:
+    """Return the name of an instance's Compose project, and of its network."""
+    return f"cspace-{project_id}-{name}"
+
+
+def egress_name(project_id: str) -> str:
+    """Return the name of a project's proxy, and of the network by which it reaches the outside."""
+    return f"cspace_egress_{project_id}"
+
+
 def next_name(taken: Collection[str]) -> str:
     """Return the first free planet, then mercury-2 and on."""
     for round_ in itertools.count(1):

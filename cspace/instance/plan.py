@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +19,8 @@ class Action(StrEnum):
     UNPACK = "unpack"
     MOUNTS = "mounts"
     COMPOSE = "compose"
+    NETWORK = "network"
+    EGRESS = "egress"
     START = "start"
     RECREATE = "recreate"
     STOP = "stop"
@@ -34,23 +37,42 @@ class Step:
     cause: str
 
 
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """Why the network or the proxy of an instance has to be seen to; "" where that is not so."""
+
+    network: str = ""
+    proxy: str = ""
+
+
+def keeps_container(observed: Observed, *, recreate: bool) -> bool:
+    """Tell whether the container that exists is started as it is."""
+    # One that is left over from another workspace would go on with that one.
+    whole = observed.record is not None and observed.has_workspace
+    return observed.container is not None and whole and not recreate
+
+
 def plan_up(
-    observed: Observed, *, has_image: bool, recreate: bool = False, restoring: bool = False
+    observed: Observed,
+    *,
+    has_image: bool,
+    recreate: bool = False,
+    restoring: bool = False,
+    lacks: Lacks = Lacks(),
 ) -> tuple[Step, ...]:
-    """Plan what brings an instance up; empty when it runs already.
+    """Plan what brings an instance up; only its way out is repaired when it runs already.
 
     A container that exists is started as it is: only `recreate` makes it anew.
 
     Args:
         restoring: a new workspace is to be filled from an archive.
+        lacks: what a running instance may lack too.
     """
     if observed.status is Status.RUNNING and not (recreate or observed.stopping):
-        return ()
+        return tuple(_plan_way_out(lacks))
     steps = [Step(Action.PROVE, "the engine must see the directories that are mounted")]
     whole = observed.record is not None and observed.has_workspace
-    # A container that is left over from another workspace would go on with that one.
-    recreate = observed.container is not None and (recreate or not whole)
-    makes_container = observed.container is None or recreate
+    makes_container = not keeps_container(observed, recreate=recreate)
     if observed.record is not None:
         restoring = observed.record.restoring is not None or (restoring and not whole)
     if not has_image and (makes_container or restoring):
@@ -61,26 +83,42 @@ def plan_up(
         steps.append(Step(Action.UNPACK, "the archive is not unpacked yet"))
     steps.append(Step(Action.MOUNTS, "mounted directories must exist before Docker makes them"))
     steps.append(Step(Action.COMPOSE, "the Compose file follows the settings"))
-    return (*steps, *_plan_start(observed, recreate=recreate))
+    recreate = observed.container is not None and makes_container
+    stop, start = _plan_start(observed, recreate=recreate)
+    # No network changes below a container that runs.
+    return (*steps, *stop, *_plan_way_out(lacks), start)
 
 
-def _plan_start(observed: Observed, *, recreate: bool) -> tuple[Step, ...]:
+def _plan_way_out(lacks: Lacks) -> Iterator[Step]:
+    if lacks.network:
+        yield Step(Action.NETWORK, lacks.network)
+    if lacks.proxy:
+        yield Step(Action.EGRESS, lacks.proxy)
+
+
+def _plan_start(observed: Observed, *, recreate: bool) -> tuple[tuple[Step, ...], Step]:
     """Plan how a container comes to run; one that is being stopped is so first."""
     container = observed.container
     if container is None:
-        return (Step(Action.START, "there is no container"),)
+        return (), Step(Action.START, "there is no container")
     start = Step(Action.START, "the container does not run")
     if recreate:
         start = Step(Action.RECREATE, "the container is to be made anew")
     if observed.stopping:
-        return (Step(Action.STOP, "a call that was stopping it did not end"), start)
+        return (Step(Action.STOP, "a call that was stopping it did not end"),), start
     if recreate and container.state not in AT_REST:
-        return (Step(Action.STOP, "it ends before another takes its place"), start)
-    return (start,)
+        return (Step(Action.STOP, "it ends before another takes its place"),), start
+    return (), start
 
 
-def plan_down(observed: Observed, *, has_image: bool, discard: bool) -> tuple[Step, ...]:
-    """Plan what removes an instance; work is archived before anything goes."""
+def plan_down(
+    observed: Observed, *, has_image: bool, discard: bool, is_last: bool = False
+) -> tuple[Step, ...]:
+    """Plan what removes an instance; work is archived before anything goes.
+
+    Args:
+        is_last: no other instance of the project is there, so its proxy goes too.
+    """
     steps = []
     restoring = observed.record is not None and observed.record.restoring is not None
     # While a restore is unfinished no agent has run: the archive it came from is still complete.
@@ -94,4 +132,6 @@ def plan_down(observed: Observed, *, has_image: bool, discard: bool) -> tuple[St
     steps.append(Step(Action.CONTAINERS, "containers, network and volumes carry its labels"))
     if observed.has_state:
         steps.append(Step(Action.STATE, "its work is archived" if not discard else "--discard"))
+    if is_last:
+        steps.append(Step(Action.EGRESS, "no instance of the project is left"))
     return tuple(steps)

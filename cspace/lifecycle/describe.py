@@ -11,10 +11,9 @@ from cspace.instance import labels
 from cspace.instance.compose import instance_mounts
 from cspace.instance.names import check_name
 from cspace.instance.observe import Observed, Status, get_instance, list_instances
+from cspace.lifecycle.observed_egress import observe_egress
 from cspace.paths import instance_paths
 from cspace.project import Project
-
-EGRESS_OPEN = "open: this version has no egress firewall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Description:
     """One instance in full.
 
     Attributes:
-        egress: what the instance can reach.
+        egress: what was just observed that the instance can reach.
         problem: why its record can not be read, if that is so.
         secrets: names of the secrets that are delivered to it, never their values.
     """
@@ -68,23 +67,39 @@ def list_rows(engine: Engine, user: Path, project: Project) -> tuple[Row, ...]:
     )
 
 
+def list_ports(engine: Engine, user: Path, project: Project, name: str) -> tuple[Port, ...]:
+    """List where the ports of one instance are published.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = get_instance(engine, user, project.id, check_name(name)).container
+    return found.ports if found else ()
+
+
 def describe(engine: Engine, user: Path, project: Project, name: str) -> Description:
     """Describe one instance.
 
     Raises:
         NotFound: there is none of that name.
     """
-    return _describe(get_instance(engine, user, project.id, check_name(name)), user, project)
+    found = get_instance(engine, user, project.id, check_name(name))
+    return _describe_each(engine, user, project, (found,))[0]
 
 
 def describe_all(engine: Engine, user: Path, project: Project) -> tuple[Description, ...]:
     """Describe every instance of a project, by name."""
-    return tuple(
-        _describe(observed, user, project) for observed in list_instances(engine, user, project.id)
-    )
+    return _describe_each(engine, user, project, list_instances(engine, user, project.id))
 
 
-def _describe(observed: Observed, user: Path, project: Project) -> Description:
+def _describe_each(
+    engine: Engine, user: Path, project: Project, found: tuple[Observed, ...]
+) -> tuple[Description, ...]:
+    egress = observe_egress(engine, user, project.id, found)
+    return tuple(_describe(each, user, project, egress[each.name]) for each in found)
+
+
+def _describe(observed: Observed, user: Path, project: Project, egress: str) -> Description:
     paths = instance_paths(user, project.id, observed.name)
     record, container = observed.record, observed.container
     names = (path.name for path in paths.secrets.iterdir()) if paths.secrets.is_dir() else ()
@@ -101,6 +116,6 @@ def _describe(observed: Observed, user: Path, project: Project) -> Description:
         ports=container.ports if container else (),
         mounts=instance_mounts(project.root, paths),
         secrets=tuple(sorted(names)),
-        egress=EGRESS_OPEN,
+        egress=egress,
         problem=str(observed.problem) if observed.problem else None,
     )

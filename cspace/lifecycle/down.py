@@ -9,17 +9,18 @@ from pathlib import Path
 
 from cspace import trees
 from cspace.engine.model import AT_REST
-from cspace.errors import Conflict, CspaceError
+from cspace.errors import Conflict, CspaceError, NotFound
 from cspace.instance import labels
 from cspace.instance.archive import Archive
 from cspace.instance.names import check_name
 from cspace.instance.notes_merge import merge_notes
-from cspace.instance.observe import Observed, get_instance
+from cspace.instance.observe import Observed, get_instance, list_instances
 from cspace.instance.plan import Action, Step, plan_down
 from cspace.instance.record import NewerRecord
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
+from cspace.lifecycle.egress import release_proxy
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.up import Planned
@@ -81,12 +82,18 @@ def plan(host: Host, name: str, *, discard: bool) -> Planned:
         NewerRecord: it belongs to a newer cspace, and is not to be discarded.
         Conflict: something else may still be writing to it.
     """
+    every = list_instances(host.engine, host.user, host.project.id)
+    is_last = host.egress.directory.is_dir() and {each.name for each in every} == {name}
+    return Planned(name, _plan(host, name, discard=discard, is_last=is_last))
+
+
+def _plan(host: Host, name: str, *, discard: bool, is_last: bool = False) -> tuple[Step, ...]:
     observed = _get(host, check_name(name))
     if not discard:
         _refuse_newer(observed)
         _refuse_elsewhere(host, observed)
     has_image = discard or steps.find_image(host, observed) is not None
-    return Planned(name, plan_down(observed, has_image=has_image, discard=discard))
+    return plan_down(observed, has_image=has_image, discard=discard, is_last=is_last)
 
 
 def _refuse_newer(observed: Observed) -> None:
@@ -114,11 +121,21 @@ def down(host: Host, name: str, *, discard: bool = False) -> Removed:
         NotFound: there is none of that name.
         CspaceError: the work can not be archived; the instance is stopped, nothing is removed.
     """
+    try:
+        removed = _down(host, name, discard=discard)
+    except NotFound:
+        release_proxy(host, name)  # a `down` that was killed had come as far as this
+        raise
+    release_proxy(host, name)
+    return removed
+
+
+def _down(host: Host, name: str, *, discard: bool) -> Removed:
     with _locked(host, name):
-        planned = plan(host, name, discard=discard)
+        planned = _plan(host, name, discard=discard)
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         steps.clear_debris(host, name)
-        archived, notices = _apply_all(host, name, planned.steps, discard=discard)
+        archived, notices = _apply_all(host, name, planned, discard=discard)
         paths = host.paths(name)
         sessions = paths.sessions if forget_empty(paths) else None
     return Removed(name, archived.stamp if archived else None, sessions, quarantined, notices)

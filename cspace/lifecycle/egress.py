@@ -1,39 +1,204 @@
-"""The way out of a project's instances: a network for each, and one proxy for all of them."""
+"""The proxy of a project: the only way out of its instances while the firewall is on."""
 
 from __future__ import annotations
 
-from cspace.engine.model import Container
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cspace import files, git, trees
+from cspace.egress.domains import allowlist, list_rules
+from cspace.egress.environment import ALIAS
+from cspace.egress.squid import CONFIGURATION, DIRECTORY, PORT, render_proxy
+from cspace.engine.model import Container, Engine, State
+from cspace.engine.sidecar_model import Network, Sidecar
+from cspace.errors import CommandFailed
+from cspace.instance import image, labels
+from cspace.instance.names import egress_name
+from cspace.instance.observe import list_instances
+from cspace.instance.plan import Action
+from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.networks import find_network, make_network
 
-
-def ensure_network(host: Host, name: str, *, internal: bool) -> None:
-    """Make the network of an instance unless it is there as it should be.
-
-    Raises:
-        CspaceError: no subnet is free, or the network's name is taken by something else.
-    """
-    raise NotImplementedError
+READY_SECONDS = 30.0
+LOG_LINES = 15
+# An instance's ports come through a container of ours that is attached here too.
+_PREFIX = 24
+_MEMORY = 256 * 1024 * 1024
+_PIDS = 64
+_ALIVE = frozenset({State.RUNNING, State.STARTING})
 
 
 def find_proxy(host: Host) -> Container | None:
     """Find the proxy's container, running or not; its endpoints tell its addresses."""
-    raise NotImplementedError
+    found = host.engine.list_containers(labels.of_egress(host.project.id))
+    return found[0] if found else None
 
 
-def ensure_proxy(host: Host) -> None:
+def render_rules(host: Host) -> Mapping[str, bytes]:
+    """Render what the proxy reads, by the present settings."""
+    origin = git.remote_url(host.project.root, "origin")
+    rules = list_rules(host.settings.firewall.domains, origin)
+    return render_proxy(allowlist(rules), upstream=host.blueprint().upstream)
+
+
+def lacks_proxy(host: Host, name: str) -> str:
+    """Say what the proxy lacks for an instance; "" where it serves it as it should."""
+    proxy, network = find_proxy(host), find_network(host, name)
+    if proxy is None or proxy.state not in _ALIVE:
+        return "the project's proxy does not run"
+    if proxy.labels.get(labels.SPEC) != _sidecar(host).labels[labels.SPEC]:
+        return "the project's proxy is of an earlier version"
+    if network is None or network.id not in {each.network_id for each in proxy.endpoints}:
+        return "the project's proxy is not attached to the network"
+    return "" if _is_written(host, render_rules(host)) else "the proxy's rules have changed"
+
+
+def ensure_proxy(host: Host, name: str) -> None:
     """Have the project's proxy run, by the present rules, attached to every instance's network.
 
     Raises:
-        CommandFailed: it can not be started; instances have no way out then.
+        CspaceError: it can not be started; no instance has a way out then.
     """
-    raise NotImplementedError
+    with host.locked_egress(name):
+        changed = _write_rules(host)
+        proxy, wanted = find_proxy(host), _sidecar(host)
+        if proxy is not None and _serves(proxy, wanted):
+            if changed:
+                host.engine.sidecars.signal(proxy.id, "HUP")
+            _attach(host, proxy)
+        else:
+            steps.ensure_image(host, name, host.egress_image)
+            _start(host, name, wanted)
+        _wait(host, name)
+
+
+def _serves(proxy: Container, wanted: Sidecar) -> bool:
+    return proxy.state in _ALIVE and proxy.labels.get(labels.SPEC) == wanted.labels[labels.SPEC]
+
+
+def _start(host: Host, name: str, wanted: Sidecar) -> None:
+    own = wanted.networks[0]
+    if own not in {network.name for network in _networks(host)}:
+        make_network(host, name, own, wanted.labels, internal=False, prefix=_PREFIX)
+    inside = (network.id for network in _networks(host) if network.internal)
+    try:
+        host.engine.sidecars.start(replace(wanted, networks=(own, *inside)))
+    except CommandFailed as error:
+        raise _refused(name, str(error)) from error
+
+
+def _attach(host: Host, proxy: Container) -> None:
+    attached = {each.network_id for each in proxy.endpoints}
+    for network in _networks(host):
+        if network.internal and network.id not in attached:
+            host.engine.networks.connect(network.id, proxy.id, alias=ALIAS)
+
+
+def _networks(host: Host) -> tuple[Network, ...]:
+    return host.engine.networks.list(labels.of_project(host.project.id))
+
+
+def _wait(host: Host, name: str) -> None:
+    marks = labels.of_egress(host.project.id)
+    if host.engine.wait(marks, timeout=READY_SECONDS) is State.RUNNING:
+        return
+    proxy = find_proxy(host)
+    log = host.engine.logs(proxy, tail=LOG_LINES).rstrip() if proxy else ""
+    if proxy is not None:
+        # It would be started again and again.
+        host.engine.remove(proxy)
+    tail = "\n".join(f"  {line}" for line in log.splitlines())
+    raise _refused(name, f"its log ends with:\n{tail or '  (nothing)'}")
+
+
+def _refused(name: str, why: str) -> CommandFailed:
+    return CommandFailed(
+        f"the project's proxy can not be started, and without it instances have no way out: {why}",
+        hint=f"repair the cause, then: cspace up {name}",
+    )
+
+
+def _sidecar(host: Host) -> Sidecar:
+    name = egress_name(host.project.id)
+    sidecar = Sidecar(
+        name=name,
+        image=host.egress_image.tag,
+        command=("squid", "-N", "-f", f"{DIRECTORY}/{CONFIGURATION}"),
+        user="proxy",
+        labels={},
+        directory=host.egress.directory,
+        place=DIRECTORY,
+        temporary=("/tmp", "/run"),  # noqa: S108  in the container
+        networks=(name,),
+        alias=ALIAS,
+        health=("bash", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"),
+        memory=_MEMORY,
+        pids=_PIDS,
+    )
+    digest = hashlib.sha256(repr(sidecar).encode("utf-8", "surrogateescape")).hexdigest()
+    marks = {
+        labels.ROOT: str(host.project.root),
+        labels.VERSION: image.version(),
+        labels.EGRESS_DIRECTORY: str(host.egress.directory),
+        labels.SPEC: digest[:16],
+    }
+    return replace(sidecar, labels=labels.of_egress(host.project.id) | marks)
 
 
 def reload_proxy(host: Host) -> bool:
     """Write the present rules; have a running proxy read them. Tells whether they changed."""
-    raise NotImplementedError
+    with host.locked_egress(""):
+        changed, proxy = _write_rules(host), find_proxy(host)
+        if changed and proxy is not None and proxy.state in _ALIVE:
+            host.engine.sidecars.signal(proxy.id, "HUP")
+    return changed
 
 
-def release_proxy(host: Host) -> bool:
-    """Remove proxy and network once no instance of the project is left; tells whether it did."""
-    raise NotImplementedError
+def _is_written(host: Host, rules: Mapping[str, bytes]) -> bool:
+    try:
+        return all((host.egress.directory / name).read_bytes() == rules[name] for name in rules)
+    except OSError:
+        return False
+
+
+def _write_rules(host: Host) -> bool:
+    """Write what the proxy reads; tells whether that changed anything.
+
+    The proxy has another uid, so the files are open to all; the directory above is not.
+    """
+    rules, directory = render_rules(host), host.egress.directory
+    if _is_written(host, rules):
+        return False
+    files.ensure_directory(directory.parent, owner=host.owner, mode=0o700)
+    files.ensure_directory(directory, owner=host.owner)
+    files.sweep(directory)
+    for name, content in rules.items():
+        files.write_atomic(directory / name, content, owner=host.owner)
+    return True
+
+
+def release_proxy(host: Host, name: str) -> bool:
+    """Remove the proxy and its network where no instance of the project is left.
+
+    Args:
+        name: the instance that has gone, for the report.
+
+    Returns whether it did. Under the project's lock: a name that is being taken keeps it.
+    """
+    if not host.egress.directory.is_dir():
+        return False
+    with host.locked_project():
+        if list_instances(host.engine, host.user, host.project.id):
+            return False
+        phase = host.phase(name, Action.EGRESS, "no instance of the project is left")
+        with phase, host.locked_egress(name):
+            remove_proxy(host.engine, host.project.id)
+            trees.remove_tree(host.egress.directory)
+    return True
+
+
+def remove_proxy(engine: Engine, project_id: str) -> None:
+    """Remove a project's proxy and its network, whatever is attached to them."""
+    engine.remove_all(labels.of_egress(project_id))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cspace import files, proc
 from cspace.clock import Clock
+from cspace.egress.squid import Upstream
 from cspace.engine.model import Engine
 from cspace.errors import Conflict
 from cspace.events import Event, Report, State
@@ -20,7 +21,15 @@ from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
 from cspace.instance.secret_sources import Secrets
 from cspace.lifecycle.recorded_context import Recorder
-from cspace.paths import InstancePaths, image_lock, instance_paths, project_directory
+from cspace.paths import (
+    EgressPaths,
+    InstancePaths,
+    egress_paths,
+    image_lock,
+    instance_paths,
+    network_lock,
+    project_directory,
+)
 from cspace.project import Project
 
 if TYPE_CHECKING:
@@ -40,12 +49,16 @@ class Blueprint:
     Attributes:
         environment: the variables of the host that instances inherit (proxies, git identity).
         secrets: what is delivered as files.
+        egress_image: the image of the project's proxy.
+        upstream: the proxy that this machine itself has to use.
     """
 
     settings: Settings
     image: Image
+    egress_image: Image
     environment: Mapping[str, str]
     secrets: Secrets
+    upstream: Upstream | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,10 @@ class Host:
         return self.blueprint().image
 
     @property
+    def egress_image(self) -> Image:
+        return self.blueprint().egress_image
+
+    @property
     def environment(self) -> Mapping[str, str]:
         return self.blueprint().environment
 
@@ -84,6 +101,10 @@ class Host:
 
     def paths(self, name: str) -> InstancePaths:
         return instance_paths(self.user, self.project.id, name)
+
+    @property
+    def egress(self) -> EgressPaths:
+        return egress_paths(self.user, self.project.id)
 
     @property
     def recorder(self) -> Recorder:
@@ -110,6 +131,18 @@ class Host:
     def locked_image(self, subject: str) -> Iterator[None]:
         """Hold the image builds of this user."""
         with self._lock(subject, image_lock(self.user), "cspace building its image"):
+            yield
+
+    @contextlib.contextmanager
+    def locked_networks(self, subject: str) -> Iterator[None]:
+        """Hold this user's choice of subnets, for the moment in which one is taken."""
+        with self._lock(subject, network_lock(self.user), "cspace making a network"):
+            yield
+
+    @contextlib.contextmanager
+    def locked_egress(self, subject: str) -> Iterator[None]:
+        """Hold the project's proxy; taken after every other lock but that of the networks."""
+        with self._lock(subject, self.egress.lock, "cspace at work on the proxy"):
             yield
 
     @contextlib.contextmanager

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cspace import assets, beneath, files, git, trees
+from cspace.egress.environment import through_proxy
 from cspace.engine.model import Build, Composition, State
 from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event
@@ -81,22 +82,26 @@ def prove_file_system(host: Host, name: str) -> None:
     )
 
 
-def ensure_image(host: Host, subject: str) -> None:
-    """Build the image unless it is there; several callers build it once.
+def ensure_image(host: Host, subject: str, wanted: image.Image | None = None) -> None:
+    """Build an image unless it is there; several callers build it once.
+
+    Args:
+        wanted: that of the instances by default.
 
     Raises:
         CommandFailed: it can not be built; the message carries the log's last lines.
     """
+    wanted = wanted or host.image
     with host.locked_image(subject):
-        if host.engine.has_image(host.image.tag):
+        if host.engine.has_image(wanted.tag):
             return
         with _build_context(host) as context:
-            image.write_context(host.image, context)
+            image.write_context(wanted, context)
             build = Build(
                 context=context,
-                tags=(host.image.tag, image.LATEST),
-                arguments={**host.image.arguments, **image.proxy_arguments(host.environment)},
-                labels=host.image.labels,
+                tags=(wanted.tag, *wanted.aliases),
+                arguments={**wanted.arguments, **image.proxy_arguments(host.environment)},
+                labels=wanted.labels,
             )
             try:
                 host.engine.build_image(build, host.output(subject, "image"))
@@ -271,7 +276,9 @@ def _check_writable(path: Path, owner: Owner) -> None:
 def instance_spec(host: Host, name: str) -> Spec:
     """Derive what an instance should be from the settings and this machine."""
     settings = host.settings
-    environment = dict(host.environment) | dict(settings.env)
+    firewall = settings.firewall.enabled
+    inherited = through_proxy(host.environment) if firewall else dict(host.environment)
+    environment = inherited | dict(settings.env)
     if settings.post_create:
         environment["CSPACE_POST_CREATE"] = settings.post_create
     return Spec(
@@ -287,6 +294,7 @@ def instance_spec(host: Host, name: str) -> Spec:
         memory=settings.limits.memory,
         pids=settings.limits.pids,
         ready_timeout=settings.ready_timeout,
+        firewall=firewall,
     )
 
 

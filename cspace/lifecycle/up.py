@@ -15,10 +15,12 @@ from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.instance import labels
 from cspace.instance.names import check_name, next_name
 from cspace.instance.observe import Observed, Status, get_instance, list_instances
-from cspace.instance.plan import Action, Step, plan_up
+from cspace.instance.plan import Action, Lacks, Step, keeps_container, plan_up
 from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
+from cspace.lifecycle.egress import ensure_proxy, lacks_proxy, release_proxy
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.networks import ensure_network, is_firewalled, lacks_network
 from cspace.migration.volumes import MIGRATE, find_forgotten
 from cspace.quarantine.shelf import Quarantined, sweep
 
@@ -47,7 +49,7 @@ class Ready:
     """An instance that is ready.
 
     Attributes:
-        reused: it ran already, and nothing was done to it.
+        reused: it ran already, and nothing was done to it but to its way out.
         notices: what a person should know, one sentence each.
         quarantined: what was moved aside before; each was reported when it was.
         seconds: how long it took.
@@ -120,12 +122,28 @@ def _resumed(observed: Observed, wish: Wish) -> Wish:
 
 def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:
     _check(observed, wish)
+    kept = _kept(observed, wish)
+    internal = _is_internal(host, kept)
+    lacks = Lacks(
+        network=lacks_network(host, observed.name, kept, internal=internal),
+        proxy=lacks_proxy(host, observed.name) if internal else "",
+    )
     return plan_up(
         observed,
         has_image=host.engine.has_image(host.image.tag),
         recreate=wish.recreate,
         restoring=wish.restoring is not None,
+        lacks=lacks,
     )
+
+
+def _kept(observed: Observed, wish: Wish) -> Container | None:
+    return observed.container if keeps_container(observed, recreate=wish.recreate) else None
+
+
+def _is_internal(host: Host, kept: Container | None) -> bool:
+    """Tell whether the network has no way out: a container stays as it was made."""
+    return is_firewalled(kept) if kept is not None else host.settings.firewall.enabled
 
 
 def up(host: Host, name: str, wish: Wish) -> Ready:
@@ -145,11 +163,12 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         wish = _resumed(before, wish)
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
+        reused = not any(step.action in (Action.START, Action.RECREATE) for step in planned)
         steps.clear_debris(host, name)
         for step in planned:
             with host.phase(name, step.action, step.cause):
-                _apply(host, name, step, wish)
-        if not planned:
+                _apply(host, name, step, wish, _kept(before, wish))
+        if reused:
             steps.rotate_secrets(host, name)
         observed = host.observe(name)
         if moved and observed.record is not None:
@@ -166,7 +185,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
     return Ready(
         name=name,
         status=observed.status,
-        reused=not planned,
+        reused=reused,
         container=observed.container.name,
         image=observed.container.image,
         branch=observed.record.branch,
@@ -184,8 +203,9 @@ def _forgotten_if_empty(host: Host, name: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(CspaceError, OSError):
             host.paths(name).state.rmdir()
+            release_proxy(host, name)
         raise
 
 
@@ -220,7 +240,7 @@ def _check(observed: Observed, wish: Wish) -> None:
         )
 
 
-def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
+def _apply(host: Host, name: str, step: Step, wish: Wish, kept: Container | None) -> None:
     match step.action:
         case Action.PROVE:
             steps.prove_file_system(host, name)
@@ -235,13 +255,17 @@ def _apply(host: Host, name: str, step: Step, wish: Wish) -> None:
         case Action.COMPOSE:
             steps.write_compose(host, name)
         case _:
-            _turn(host, name, step.action)
+            _turn(host, name, step.action, kept)
 
 
-def _turn(host: Host, name: str, action: Action) -> None:
+def _turn(host: Host, name: str, action: Action, kept: Container | None) -> None:
     match action:
         case Action.STOP:
             steps.stop(host, name)
+        case Action.NETWORK:
+            ensure_network(host, name, kept, internal=_is_internal(host, kept))
+        case Action.EGRESS:
+            ensure_proxy(host, name)
         case Action.START | Action.RECREATE:
             steps.start(host, name, recreate=action is Action.RECREATE)
         case _:

@@ -23,7 +23,8 @@ MAX_BYTES = 1_000_000
 PREFIX = "CSPACE_"
 CERTIFICATES = "SSL_CERT_FILE"
 SYSTEM_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
-PROJECT_FILES = (".cspace.json", ".cspace.local.json")
+LOCAL_FILE = ".cspace.local.json"
+PROJECT_FILES = (".cspace.json", LOCAL_FILE)
 
 # Ours, but not settings: what instances, tests and demos carry in their environment.
 NOT_SETTINGS = frozenset(
@@ -58,21 +59,28 @@ def read_user_file(path: Path) -> Iterator[Layer]:
 def read_project_files(root: Path) -> Iterator[Layer]:
     """Read the files of the project that exist; a link could lead to any file of the user."""
     for name in PROJECT_FILES:
-        yield from _read_project_file(root, name)
+        data = read_project_bytes(root, name)
+        if data is not None:
+            yield Layer(str(root / name), _parse(str(root / name), data))
 
 
-def _read_project_file(root: Path, name: str) -> Iterator[Layer]:
+def read_project_bytes(root: Path, name: str) -> bytes | None:
+    """Read a file of the project; None where there is none.
+
+    Raises:
+        UsageError: it can not be read, is a link, or is too large.
+    """
     path = root / name
     try:
         descriptor = beneath.open_file(root, PurePosixPath(name))
     except FileNotFoundError:
-        return
+        return None
     except OSError as error:
         reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
         raise UsageError(f"{path}: can not be read: {reason}") from error
     except CspaceError as error:
         raise UsageError(str(error)) from error
-    yield Layer(str(path), _parse(str(path), _read(descriptor, path)))
+    return _read(descriptor, path)
 
 
 def read_environment(environ: Mapping[str, str]) -> Iterator[Layer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,11 +14,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from cspace.hostnames import NotAName, parse_pattern
+
 # Whole words, so that MAX_OUTPUT_TOKENS and TOKENIZERS_PARALLELISM stay usable.
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:TOKEN|APIKEY|CREDENTIALS?|PAT|PASSPHRASE|[A-Z]+_PWD)(?:_|$)"
     r"|SECRET|PASSWORD|PASSWD|(?:API|ACCESS|PRIVATE)_KEY|_(?:KEY|PASS)$"
 )
+_SHOWN_LENGTH = 80
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
@@ -44,9 +48,11 @@ class Widens:
 
     Attributes:
         allows: what a project gains by the key, for the person who decides.
+        unless: the one value that a project gains nothing by; None for no such value.
     """
 
     allows: str
+    unless: object = None
 
 
 def _not_a_secret(name: str) -> str:
@@ -59,14 +65,15 @@ def _not_a_secret(name: str) -> str:
     return name
 
 
-def _no_firewall_yet(enabled: bool) -> bool:  # noqa: FBT001  pydantic calls it with the value alone
-    if enabled:
+def _a_pattern(text: str) -> str:
+    try:
+        return parse_pattern(text)
+    except NotAName as error:
+        reason = f"is {{text}}, {error.reason}"
+        shown = json.dumps(text[:_SHOWN_LENGTH])
         raise PydanticCustomError(
-            "cspace_refused",
-            "is true, but the egress firewall is not available in this version of cspace",
-            {"hint": "leave it false; `cspace status` shows egress as open"},
-        )
-    return enabled
+            "cspace_refused", reason, {"text": shown, "hint": error.hint}
+        ) from error
 
 
 def _absolute(path: Path | None) -> Path | None:
@@ -77,6 +84,7 @@ def _absolute(path: Path | None) -> Path | None:
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+Domain = Annotated[str, AfterValidator(_a_pattern)]
 VariableName = Annotated[
     str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$"), AfterValidator(_not_a_secret)
 ]
@@ -118,11 +126,28 @@ class Firewall(_Group):
 
     enabled: Annotated[
         bool,
-        AfterValidator(_no_firewall_yet),
-        Field(description="Let instances reach allowed names only; not available yet."),
-        Expected("false"),
-        Widens("lets instances reach every name and address"),
-    ] = False
+        Field(description="Let instances reach allowed names only, through a proxy."),
+        Expected("true or false"),
+        Widens("lets instances reach every name and address", unless=True),
+    ] = True
+    domains: Annotated[
+        tuple[Domain, ...],
+        Field(
+            description="Names that instances may reach beside the default set:"
+            " example.com, or *.example.com with all below it."
+        ),
+        Expected("a list of names like example.com or *.example.com"),
+        Widens("lets instances reach these names, and send there what they can read"),
+    ] = ()
+    host_ports: Annotated[
+        tuple[Port, ...],
+        Field(
+            description="Ports of services on this machine that instances reach"
+            " as host.docker.internal:PORT."
+        ),
+        Expected("a list of whole numbers from 1 to 65535"),
+        Widens("lets instances reach these ports of services that run on this machine"),
+    ] = ()
 
 
 class Settings(_Group):

@@ -124,7 +124,7 @@ def revoke(user: Path, root: Path) -> bool:
 
 
 def _asks_of(layer: Layer) -> tuple[Ask, ...]:
-    """Find the widening keys of a layer; the value does not matter.
+    """Find the widening keys of a layer, whatever their value but the one that never widens.
 
     Even an empty one can take away what the user's own settings say.
     """
@@ -133,7 +133,9 @@ def _asks_of(layer: Layer) -> tuple[Ask, ...]:
         group: Any = layer.values
         for name in path[:-1]:
             group = group.get(name, {})
-        if isinstance(rule, Widens) and path[-1] in group:
+        if not isinstance(rule, Widens) or path[-1] not in group:
+            continue
+        if rule.unless is None or group[path[-1]] != rule.unless:
             asks.append(Ask(".".join(path), group[path[-1]], rule.allows))
     return tuple(asks)
 

@@ -111,7 +111,7 @@ def test_a_taken_name_with_another_branch(person: Person) -> None:
         ('{"limits": {"cpus": -1}}', ("limits.cpus", "-1")),
         ('{"portz": [3000]}', ('unknown key "portz"', '"ports"')),
         ("{", ("not valid JSON",)),
-        ('{"firewall": {"enabled": true}}', ("firewall.enabled", "not available")),
+        ('{"firewall": {"domains": ["10.0.0.1"]}}', ("firewall.domains.0", "an address")),
         ('{"env": {"GH_TOKEN": "x"}}', ("env.GH_TOKEN", "looks like a secret")),
         ('{"post_create": "make"}', ("widens access (post_create)", "not trusted")),
     ],

@@ -32,6 +32,7 @@ def spec(root: Path = Path("/home/ada/shop"), **changes: Any) -> Spec:
         "memory": "4g",
         "pids": 512,
         "ready_timeout": 300,
+        "firewall": True,
     }
     return Spec(**wanted | changes)
 

@@ -67,7 +67,7 @@ def test_every_key_can_be_set_by_a_variable() -> None:
         ("CSPACE_PORTS", "3000", "CSPACE_PORTS: ports is 3000, expected a list"),
         ("CSPACE_PORTS", "[80", 'CSPACE_PORTS: ports is "[80", expected a list'),
         ("CSPACE_LIMITS__CPUS", "", 'CSPACE_LIMITS__CPUS: limits.cpus is "", expected a number'),
-        ("CSPACE_FIREWALL__ENABLED", "true", "firewall is not available in this version"),
+        ("CSPACE_FIREWALL__ENABLED", "on", 'is "on", expected true or false'),
         ("CSPACE_POST_CREATE", "\udcff", "CSPACE_POST_CREATE: post_create is not UTF-8 text"),
     ],
 )

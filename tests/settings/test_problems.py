@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cspace.errors import UsageError
-from cspace.settings.load import load_settings
+from cspace.settings.load import load_settings, survey_settings
 from cspace.settings.problems import shown
 
 
@@ -62,7 +63,7 @@ def test_a_setting_without_effect_hazard_an_unknown_key_is_an_error_with_a_sugge
         ('{"post_create": ["make"]}', 'post_create is ["make"], expected a text'),
         ('{"post_create": "a\\u0000b"}', 'post_create is "a\\u0000b", expected a text'),
         ('{"ready_timeout": 0}', "ready_timeout is 0, expected a whole number of seconds above 0"),
-        ('{"firewall": {"enabled": 0}}', "firewall.enabled is 0, expected false"),
+        ('{"firewall": {"enabled": 0}}', "firewall.enabled is 0, expected true or false"),
         ('{"base_image": "--privileged"}', 'base_image is "--privileged", expected an image'),
         ('{"ca_bundle": "ca.pem"}', 'ca_bundle is "ca.pem", expected the absolute path'),
         ("[]", "the whole is a list, expected an object"),
@@ -129,12 +130,33 @@ def test_what_can_not_be_a_variables_name_is_refused(tmp_path: Path, name: str) 
     assert "is not a variable's name" in str(refusal_of(tmp_path, f'{{"env": {{"{name}": ""}}}}'))
 
 
-def test_the_configured_firewall_was_never_enforced_hazard_asking_for_it_is_an_error(
+@pytest.mark.parametrize(
+    ("text", "reason", "hint"),
+    [
+        ("203.0.113.7", "an address", "the name it belongs to"),
+        ("https://example.com", "a URL", "the host's name alone: example.com"),
+        ("example.com:8443", "with a port", "the host's name alone: example.com"),
+        ("api.*.com", "a * inside", "*.example.com"),
+        ("bücher.example", "not ASCII", "xn--bcher-kva.example"),
+        ("localhost", "a single label", "the whole name"),
+    ],
+)
+def test_what_is_no_name_of_a_host_is_refused_with_what_to_write(
+    tmp_path: Path, text: str, reason: str, hint: str
+) -> None:
+    error = refusal_of(tmp_path, json.dumps({"firewall": {"domains": ["pypi.org", text]}}))
+    assert f"firewall.domains.1 is {json.dumps(text)}, " in str(error)
+    assert reason in str(error)
+    assert hint in (error.hint or "")
+
+
+def test_names_are_read_in_lower_case_with_their_subdomains_as_a_leading_dot(
     tmp_path: Path,
 ) -> None:
-    error = refusal_of(tmp_path, '{"firewall": {"enabled": true}}')
-    assert "the egress firewall is not available in this version" in str(error)
-    assert "status` shows egress as open" in (error.hint or "")
+    file = tmp_path / ".cspace.json"
+    file.write_text('{"firewall": {"domains": ["*.Example.COM", "a.example."]}}', "utf-8")
+    loaded = survey_settings(tmp_path, home=tmp_path / "home", environ={})
+    assert loaded.untrusted[0].asks[0].value == (".example.com", "a.example")
 
 
 @given(st.text())

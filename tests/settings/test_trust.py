@@ -88,7 +88,23 @@ def test_a_cloned_repositorys_settings_widen_access_hazard_they_wait_for_trust(
         "is not trusted; hint: see what it asks for, and allow it: cspace trust"
     )
     place.trust()
-    assert place.load().model_dump(mode="json")[key] == WIDENING[key]
+    got = place.load().model_dump(mode="json")[key]
+    assert got == WIDENING[key] or got.items() >= {"enabled": False}.items()
+
+
+@pytest.mark.parametrize("name", ["domains", "host_ports"])
+def test_what_a_project_adds_to_the_firewalls_holes_waits_for_trust(
+    place: Place, name: str
+) -> None:
+    file = place.write({"firewall": {name: []}})
+    assert place.refusal().startswith(f"{file} widens access (firewall.{name})")
+
+
+def test_a_project_needs_no_trust_to_turn_the_firewall_on(place: Place) -> None:
+    place.user.mkdir()
+    (place.user / "config.json").write_text('{"firewall": {"enabled": false}}', encoding="utf-8")
+    place.write({"firewall": {"enabled": True}})
+    assert place.load().firewall.enabled
 
 
 @pytest.mark.parametrize(
