@@ -48,12 +48,13 @@ def doctor(
     deps: Deps = context.obj
     found = examine_all(_patient(deps), name, deps.host)
     if not as_json:
-        render.show_lines(_credential_lines(found, name))
+        render.show_lines(_fact_lines(found, name))
     show_diagnoses(
         found.diagnoses,
         as_json=as_json,
         credentials=found.credentials,
         delivered=found.delivered,
+        egress=found.egress,
     )
 
 
@@ -70,12 +71,14 @@ def _patient(deps: Deps) -> Patient:
     )
 
 
-def _credential_lines(found: Examination, name: str | None) -> Iterator[str]:
+def _fact_lines(found: Examination, name: str | None) -> Iterator[str]:
     given = (("the next up gives", found.credentials), (f"{name} has", found.delivered))
     for whose, credentials in given:
         for one in credentials:
             source = f"{one.source}, {one.place}" if one.source else "an unknown source"
             yield f"credentials: {whose} {one.name}, from {source}"
+    if found.egress is not None:
+        yield f"egress: {name}, {found.egress}"
 
 
 def show_diagnoses(

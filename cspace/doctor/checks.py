@@ -16,6 +16,7 @@ from cspace.doctor.host_checks import (
     check_disk,
     check_engine_disk,
     check_inotify,
+    check_subnets,
     check_versions,
 )
 from cspace.doctor.legacy import check_legacy
@@ -139,6 +140,7 @@ ASKING: tuple[Check, ...] = (
     check_clock,
     check_engine_disk,
     check_inotify,
+    check_subnets,
     check_legacy,
 )
 CHECKS: tuple[Check, ...] = (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import IPv4Network
 from pathlib import Path
 
 from cspace import git, proc
@@ -13,6 +15,7 @@ from cspace.clock import Clock
 from cspace.doctor.model import Diagnosis, Patient
 from cspace.engine.inspection_model import Facts
 from cspace.engine.model import AT_REST
+from cspace.engine.subnets import POOLS, find_free, list_routes
 from cspace.errors import CommandFailed, CspaceError
 from cspace.instance import labels
 
@@ -28,6 +31,8 @@ ENGINE_NEEDS_BYTES = 3 * 2**30
 INSTANCE_NEEDS_BYTES = 256 * 2**20
 # Claude Code, an editor's server and a program that watches files have about this many together.
 WATCHERS, WATCHES = 16, 16_384
+# A batch that is usual, and how large an instance's network is.
+SUBNETS, SUBNET_PREFIX = 16, 28
 _INOTIFY = Path("/proc/sys/fs/inotify")
 _NUMBER = re.compile(r"\d+")
 
@@ -138,6 +143,28 @@ def _project_bytes(root: Path) -> int:
         return counted + git.tree_bytes(root)
     except CspaceError:
         return 0
+
+
+def check_subnets(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Count what is left for networks, up to where that is enough."""
+    try:
+        networks = patient.engine.networks.list()
+    except CspaceError:
+        return ()
+    return judge_subnets([*list_routes(), *(one for each in networks for one in each.subnets)])
+
+
+def judge_subnets(taken: Iterable[IPv4Network]) -> tuple[Diagnosis, ...]:
+    """Judge what of our pools is not taken."""
+    known, left = list(taken), 0
+    while left < SUBNETS and (free := find_free(POOLS, known, SUBNET_PREFIX)) is not None:
+        known.append(free)
+        left += 1
+    if left == SUBNETS:
+        return ()
+    problem = f"{left} subnets are left in {' and '.join(map(str, POOLS))}: one for each instance"
+    repair = "cspace prune; docker network ls shows what is there, docker network prune"
+    return (Diagnosis("subnets", problem, f"{repair} removes what nobody uses"),)
 
 
 @dataclass(frozen=True, slots=True)

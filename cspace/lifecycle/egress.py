@@ -20,6 +20,7 @@ from cspace.instance.plan import Action
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.networks import find_network, make_network
+from cspace.paths import EgressPaths
 
 READY_SECONDS = 30.0
 LOG_LINES = 15
@@ -194,11 +195,11 @@ def release_proxy(host: Host, name: str) -> bool:
             return False
         phase = host.phase(name, Action.EGRESS, "no instance of the project is left")
         with phase, host.locked_egress(name):
-            remove_proxy(host.engine, host.project.id)
-            trees.remove_tree(host.egress.directory)
+            remove_proxy(host.engine, host.egress)
     return True
 
 
-def remove_proxy(engine: Engine, project_id: str) -> None:
-    """Remove a project's proxy and its network, whatever is attached to them."""
-    engine.remove_all(labels.of_egress(project_id))
+def remove_proxy(engine: Engine, egress: EgressPaths) -> None:
+    """Remove a project's proxy and its network, whatever is attached, then what it reads."""
+    engine.remove_all(labels.of_egress(egress.directory.name))
+    trees.remove_tree(egress.directory)

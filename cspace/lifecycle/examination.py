@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cspace.doctor.checks import examine
 from cspace.doctor.credentials import list_credentials
 from cspace.doctor.instance_checks import Subject, examine_inside, examine_outside
 from cspace.doctor.model import Diagnosis, Patient
+from cspace.egress.observed import SET_OPEN
 from cspace.errors import CspaceError, EngineUnavailable
-from cspace.events import Event, State
+from cspace.events import Event, Report, State
 from cspace.instance.names import check_name
 from cspace.instance.observe import Observed, get_instance
 from cspace.instance.secrets import Delivered, list_delivered
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.observed_egress import NOT_RUNNING, observe_egress
 from cspace.owner import find_owner
 from cspace.paths import instance_paths
 
@@ -28,10 +31,12 @@ class Examination:
     Attributes:
         credentials: what the next `up` would deliver.
         delivered: what the named instance has; empty without one.
+        egress: what was observed in its network; None without one.
     """
 
     credentials: tuple[Delivered, ...]
     delivered: tuple[Delivered, ...]
+    egress: str | None
     diagnoses: tuple[Diagnosis, ...]
 
 
@@ -50,9 +55,13 @@ def examine_all(patient: Patient, name: str | None, host: Callable[[], Host]) ->
     delivered: tuple[Delivered, ...] = ()
     if name is not None:
         delivered = list_delivered(instance_paths(patient.user, patient.project.id, name).secrets)
+    egress = None
     if subject is not None:
-        found += _examine_instance(subject)
-    return Examination(list_credentials(patient), delivered, found)
+        with _reported(patient.report, subject.name):
+            egress = _observe_egress(subject)
+            found += (*examine_outside(subject), *judge_egress(subject.name, egress))
+            found += examine_inside(subject)
+    return Examination(list_credentials(patient), delivered, egress, found)
 
 
 def _find_subject(patient: Patient, name: str, host: Callable[[], Host]) -> Subject | None:
@@ -77,10 +86,29 @@ def _spec(observed: Observed, host: Callable[[], Host]) -> str | None:
         return None  # said of the settings
 
 
-def _examine_instance(subject: Subject) -> tuple[Diagnosis, ...]:
-    """Examine one instance, from outside and inside; says that it does, since it takes a second."""
-    report, started = subject.patient.report, time.monotonic()
-    report(Event(subject.name, "doctor", State.STARTED, "looks inside"))
-    found = (*examine_outside(subject), *examine_inside(subject))
-    report(Event(subject.name, "doctor", State.DONE, seconds=time.monotonic() - started))
-    return found
+def _observe_egress(subject: Subject) -> str:
+    patient, name = subject.patient, subject.name
+    observed = (subject.observed,)
+    return observe_egress(patient.engine, patient.user, patient.project.id, observed)[name]
+
+
+def judge_egress(name: str, observed: str) -> tuple[Diagnosis, ...]:
+    """Judge what was observed; what somebody set so is no fault."""
+    if observed.startswith("allowlist") or observed in (NOT_RUNNING, SET_OPEN):
+        return ()
+    # A proxy that is gone comes back with any `up`; another network needs another container.
+    repair = (
+        f"cspace up {name}" if observed.startswith("blocked") else f"cspace up {name} --recreate"
+    )
+    return (Diagnosis("egress", f"egress of {name} is {observed}", repair),)
+
+
+@contextlib.contextmanager
+def _reported(report: Report, name: str) -> Iterator[None]:
+    """Say that an instance is looked into, since that takes seconds."""
+    started = time.monotonic()
+    report(Event(name, "doctor", State.STARTED, "looks inside"))
+    try:
+        yield
+    finally:
+        report(Event(name, "doctor", State.DONE, seconds=time.monotonic() - started))
