@@ -184,13 +184,15 @@ def _answer_within(
     timer = threading.Timer(timeout, end)
     timer.start()
     try:
-        return _answer(process, words, limit, ok)
+        answer = _answer(process, words, limit, ok)
     except CommandFailed:
-        if ended.is_set():
-            raise CommandFailed(f"{shlex.join(words)}: no answer within {timeout:g} s") from None
-        raise
+        if not ended.is_set():
+            raise
     finally:
         timer.cancel()
+    if ended.is_set():
+        raise CommandFailed(f"{shlex.join(words)}: no answer within {timeout:g} s")
+    return answer
 
 
 def _answer(

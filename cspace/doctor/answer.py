@@ -58,7 +58,7 @@ def parse_answer(said: bytes) -> Answer:
     """
     try:
         return _parse(json.loads(said))
-    except MALFORMED as error:
+    except (*MALFORMED, AttributeError) as error:
         raise CommandFailed("it does not answer as an instance of ours does") from error
 
 

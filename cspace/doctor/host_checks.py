@@ -30,7 +30,7 @@ CLOCK_TOLERANCE = timedelta(seconds=10)
 ENGINE_NEEDS_BYTES = 3 * 2**30
 INSTANCE_NEEDS_BYTES = 256 * 2**20
 # Claude Code, an editor's server and a program that watches files have about this many together.
-WATCHERS, WATCHES = 16, 16_384
+WATCHERS, WATCHES = 8, 16_384
 # A batch that is usual, and how large an instance's network is.
 SUBNETS, SUBNET_PREFIX = 16, 28
 _INOTIFY = Path("/proc/sys/fs/inotify")
@@ -181,14 +181,20 @@ class Watching:
 
 
 def check_inotify(patient: Patient) -> tuple[Diagnosis, ...]:
-    """Divide what one user may watch by the instances that run, of all projects."""
+    """Divide what this user may watch by the user's instances that run, of all projects."""
     try:
-        containers = patient.engine.list_containers({labels.INSTANCE: ""})
+        found = patient.engine.list_containers({labels.INSTANCE: ""})
         limits = (_INOTIFY / f"max_user_{kind}" for kind in ("instances", "watches"))
         watching = Watching(*(int(path.read_text(encoding="ascii")) for path in limits))
     except (CspaceError, OSError, ValueError):
         return ()
-    return judge_inotify(watching, sum(one.state not in AT_REST for one in containers))
+    # The kernel counts by user: another one's instances take nothing of it.
+    ours = f"{patient.user}/"
+    running = (
+        one.labels.get(labels.FOLDER, "").startswith(ours) and one.state not in AT_REST
+        for one in found
+    )
+    return judge_inotify(watching, sum(running))
 
 
 def judge_inotify(limits: Watching, running: int) -> tuple[Diagnosis, ...]:

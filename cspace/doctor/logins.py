@@ -86,7 +86,7 @@ def _own_token(path: Path) -> bytes | None:
         if not path.is_file():
             return None
         with path.open("rb") as file:
-            return _hash(file.read(MAX_BYTES))
+            return _hash(file.read(MAX_BYTES + 1))
     except OSError:
         return None
 
@@ -95,12 +95,14 @@ def _token_inside(user: Path, directory: Path) -> bytes | None:
     try:
         relative = PurePosixPath(directory.relative_to(user)) / FILE
         with os.fdopen(beneath.open_file(user, relative), "rb") as file:
-            return _hash(file.read(MAX_BYTES))
+            return _hash(file.read(MAX_BYTES + 1))
     except (OSError, CspaceError):
         return None
 
 
 def _hash(content: bytes) -> bytes | None:
+    if len(content) > MAX_BYTES:
+        return None
     try:
         token = json.loads(content)["claudeAiOauth"]["refreshToken"]
         return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest() if token else None

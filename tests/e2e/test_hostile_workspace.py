@@ -64,6 +64,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("memory", "doctor"),
     ("trust",),
     ("doctor",),
+    ("doctor", "mercury"),
     ("quarantine", "list"),
     ("quarantine", "restore", "{id}", "--to", "../looked-at"),
     ("quarantine", "remove", "{id}", "--yes"),
