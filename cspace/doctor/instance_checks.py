@@ -15,7 +15,7 @@ from cspace.doctor.answer import Answer, Place, parse_answer
 from cspace.doctor.model import Diagnosis, Patient
 from cspace.engine.model import AT_REST, Mount, State
 from cspace.errors import CspaceError
-from cspace.files import Owner
+from cspace.files import Owner, may_write
 from cspace.instance import labels
 from cspace.instance.compose import instance_mounts
 from cspace.instance.observe import Observed
@@ -96,18 +96,20 @@ def check_spec(subject: Subject) -> tuple[Diagnosis, ...]:
 def check_sources(subject: Subject) -> tuple[Diagnosis, ...]:
     """Look at the directories of the host that the instance mounts."""
     return tuple(
-        found for mount in subject.mounts for found in _judge_source(subject, mount.source)
+        found
+        for mount in subject.mounts
+        for found in _judge_source(subject, mount.source, read_only=mount.read_only)
     )
 
 
-def _judge_source(subject: Subject, path: Path) -> tuple[Diagnosis, ...]:
+def _judge_source(subject: Subject, path: Path, *, read_only: bool) -> tuple[Diagnosis, ...]:
     owner = subject.owner
     try:
         found = path.stat(follow_symlinks=False)
     except OSError as error:
         problem = f"{path} can not be mounted: {error.strerror}"
         return (Diagnosis("mounts", problem, subject.anew),)
-    if found.st_uid == owner.uid:
+    if read_only or may_write(found, owner):
         return ()
     problem = f"{path} belongs to uid {found.st_uid}, and {subject.name}'s user has {owner.uid}"
     repair = f"sudo chown -R {owner.uid}:{owner.gid} {shlex.quote(str(path))}"
@@ -156,12 +158,10 @@ def _judge_place(mount: Mount, place: Place | None, uid: int) -> tuple[str, ...]
         return ("is not there, or can not be entered",)
     if not place.mounted:
         return ("is not the mounted directory",)
-    if place.uid != uid:
-        return (f"belongs to uid {place.uid} and not to its user, {uid}",)
     if mount.read_only and place.writable:
         return ("can be written to, and must not be",)
     if not mount.read_only and not place.writable:
-        return ("can not be written to",)
+        return (f"belongs to uid {place.uid}, and its user {uid} can not write to it",)
     return ()
 
 

@@ -7,7 +7,6 @@ import functools
 import re
 import secrets as random
 import shlex
-import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -264,8 +263,7 @@ def _check_writable(path: Path, owner: Owner) -> None:
         CspaceError: with the command that repairs it.
     """
     found = path.stat()
-    by_group = found.st_gid == owner.gid and found.st_mode & stat.S_IWGRP
-    if found.st_uid != owner.uid and not by_group and not found.st_mode & stat.S_IWOTH:
+    if not files.may_write(found, owner):
         raise CspaceError(
             f"{path} belongs to uid {found.st_uid}, and the instance's user has uid {owner.uid}:"
             " agents could not write there",
