@@ -67,11 +67,11 @@ class Secrets:
 
     Attributes:
         found: at most one of a name, by name.
-        emptied: names that a flag gave without a value, which ends what an earlier flag gave.
+        ended: what a source said earlier and a person has taken back since, by source and name.
     """
 
     found: tuple[Secret, ...] = ()
-    emptied: frozenset[str] = frozenset()
+    ended: frozenset[tuple[Source, str]] = frozenset()
 
     @property
     def values(self) -> dict[str, str]:
@@ -101,13 +101,13 @@ def find_secrets(
     if project_id is not None:
         files += _read_directory(project_secrets(user, project_id), Source.PROJECT)
     candidates = [*given.values(), *files, *_read_variables(environ)]
-    # An empty file says that the person keeps this secret by file, and wants none of gh.
-    if all(secret.name != GITHUB_TOKEN for secret in (*given.values(), *files)) and not any(
-        secret.name == GITHUB_TOKEN for secret in candidates
-    ):
+    # A file of that name, an empty one too, says that the person wants nothing of gh.
+    by_file = any(secret.name == GITHUB_TOKEN for secret in (*given.values(), *files))
+    if not by_file and all(secret.name != GITHUB_TOKEN for secret in candidates):
         candidates += _ask_gh(environ)
-    emptied = frozenset(name for name, secret in given.items() if not secret.value)
-    return Secrets(_first_of_each(candidates), emptied)
+    ended = {(Source.FLAG, name) for name, secret in given.items() if not secret.value}
+    ended |= {(Source.GH, GITHUB_TOKEN)} if by_file else set()
+    return Secrets(_first_of_each(candidates), frozenset(ended))
 
 
 def _first_of_each(candidates: Iterable[Secret]) -> tuple[Secret, ...]:

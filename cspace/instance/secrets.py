@@ -87,7 +87,7 @@ def _deliver(directory: Path, secrets: Secrets, owner: Owner, *, lasting: Set[So
 
 def _replaced(old: Delivered, secrets: Secrets) -> bool:
     """Tell whether what an instance has gives way to what was found now."""
-    if old.source is None or (old.source is Source.FLAG and old.name in secrets.emptied):
+    if old.source is None or (old.source, old.name) in secrets.ended:
         return True
     return any(
         new.name == old.name and ORDER.index(new.source) <= ORDER.index(old.source)

@@ -7,7 +7,7 @@ import functools
 import re
 import secrets as random
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -23,8 +23,13 @@ from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
-from cspace.instance.secret_sources import GITHUB_TOKEN, Source
-from cspace.instance.secrets import deliver_secrets, list_delivered, update_secrets
+from cspace.instance.secret_sources import GITHUB_TOKEN, Secrets, Source
+from cspace.instance.secrets import (
+    Delivered,
+    deliver_secrets,
+    list_delivered,
+    update_secrets,
+)
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
@@ -237,23 +242,26 @@ def ensure_mounts(host: Host, name: str) -> None:
     files.ensure_directory(paths.journal, owner=owner, mode=0o700)
     ensure_sessions(paths, owner)
     _check_writable(paths.sessions, owner)
-    _say_gh(host, name)
-    deliver_secrets(paths.secrets, host.secrets, owner)
+    _hand_over(host, name, deliver_secrets)
 
 
 def rotate_secrets(host: Host, name: str) -> None:
     """Hand a running instance the present secrets, and take those away whose file is gone."""
-    _say_gh(host, name)
-    update_secrets(host.paths(name).secrets, host.secrets, host.owner)
+    _hand_over(host, name, update_secrets)
 
 
-def _say_gh(host: Host, name: str) -> None:
-    """Say that an instance is about to get the login of gh, which nobody put there for it."""
-    before = {one.name for one in list_delivered(host.paths(name).secrets)}
-    for secret in host.secrets.found:
-        if secret.source is Source.GH and secret.name not in before:
-            said = f"{secret.name} is that of `{secret.place}`; an empty file {GH_OFF} keeps it out"
-            host.report(Event(name, "secrets", Progress.NOTICE, f"{name}: {said}"))
+def _hand_over(host: Host, name: str, deliver: Callable[[Path, Secrets, Owner], None]) -> None:
+    """Deliver, and say that an instance has got the login of gh: nobody put it there for agents."""
+    place = host.paths(name).secrets
+    before = _of_gh(place)
+    deliver(place, host.secrets, host.owner)
+    for one in _of_gh(place) - before:
+        said = f"{one.name} is that of `{one.place}`; an empty file {GH_OFF} keeps it out"
+        host.report(Event(name, "secrets", Progress.NOTICE, f"{name}: {said}"))
+
+
+def _of_gh(place: Path) -> set[Delivered]:
+    return {one for one in list_delivered(place) if one.source is Source.GH}
 
 
 def _check_writable(path: Path, owner: Owner) -> None:

@@ -84,7 +84,9 @@ def test_an_empty_file_keeps_the_login_of_gh_out(home: Path) -> None:
     environ = login(home, "gho-marker")
     assert find(home / ".cspace", **environ).values == {"github_token": "gho-marker"}
     put(home / ".cspace/secrets/github_token", "")
-    assert find(home / ".cspace", **environ).found == ()
+    found = find(home / ".cspace", **environ)
+    assert found.found == ()
+    assert found.ended == {(Source.GH, "github_token")}
 
 
 def test_gh_that_nobody_logged_in_gives_nothing(home: Path) -> None:
@@ -133,7 +135,7 @@ def test_an_empty_flag_gives_nothing_and_is_known_as_such(home: Path) -> None:
     put(home / "secrets/github_token", "mine")
     found = find_secrets(home, PROJECT, {}, {"github_token": Path(os.devnull)})
     assert found.values == {"github_token": "mine"}
-    assert found.emptied == {"github_token"}
+    assert (Source.FLAG, "github_token") in found.ended
 
 
 @pytest.mark.parametrize("content", [b"\xff\x00 marker", b"m" * (1024 * 1024 + 1)])

@@ -24,8 +24,8 @@ def given(source: Source = Source.USER, **values: str) -> Secrets:
     return Secrets(tuple(Secret(name, value, source, "there") for name, value in values.items()))
 
 
-def emptied(*names: str) -> Secrets:
-    return Secrets(emptied=frozenset(names))
+def ended(source: Source, *names: str) -> Secrets:
+    return Secrets(ended=frozenset((source, name) for name in names))
 
 
 def held(directory: Path) -> dict[str, str]:
@@ -86,13 +86,13 @@ def test_a_running_instance_keeps_what_stands_before_in_the_order(
     assert held(tmp_path / "run") == {"secret": wins}
 
 
-@pytest.mark.parametrize("act", [deliver_secrets, update_secrets])
-def test_an_empty_flag_takes_back_what_a_flag_gave_and_nothing_else(
-    tmp_path: Path, act: Callable[[Path, Secrets, Owner], None]
+@pytest.mark.parametrize("source", [Source.FLAG, Source.GH])
+def test_what_a_person_ended_is_taken_from_a_running_instance_and_nothing_else(
+    tmp_path: Path, source: Source
 ) -> None:
     directory = tmp_path / "run"
-    deliver_secrets(directory, given(Source.FLAG, one="1", two="2"), OWNER)
-    act(directory, emptied("one"), OWNER)
+    deliver_secrets(directory, given(source, one="1", two="2"), OWNER)
+    update_secrets(directory, ended(source, "one"), OWNER)
     assert held(directory) == {"two": "2"}
 
 
