@@ -83,6 +83,8 @@ def _claude() -> Path:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():  # opening a FIFO would wait
+        return {}
     try:
         with path.open("rb") as file:
             found = json.loads(file.read(MAX_FILE_BYTES))

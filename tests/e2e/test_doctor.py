@@ -21,7 +21,6 @@ REGISTER = """
 import json, os, sys
 path = os.environ["CLAUDE_CONFIG_DIR"] + "/.claude.json"
 document = json.load(open(path))
-print(json.dumps(document["mcpServers"]["cspace-context"]))
 document["mcpServers"]["cspace-context"] = json.loads(sys.argv[1])
 json.dump(document, open(path, "w"))
 """
@@ -49,10 +48,9 @@ def diagnoses(person: Person, *, code: int = 8) -> list[dict[str, str]]:
     return found
 
 
-def register(person: Person, entry: object) -> object:
-    """Register the context server otherwise; return how it was."""
-    words = ("python3", "-c", REGISTER, json.dumps(entry))
-    return json.loads(person.inside("mercury", *words))
+def register(person: Person, entry: object) -> None:
+    """Register the context server otherwise, as an agent can."""
+    person.inside("mercury", "python3", "-c", REGISTER, json.dumps(entry))
 
 
 def repair(person: Person, found: dict[str, str]) -> None:
@@ -68,10 +66,7 @@ def test_of_an_instance_in_order_nothing_is_wrong_and_facts_are_told(someone: Pe
     assert sources == [("anthropic_api_key", "environment"), ("github_token", "project")]
     assert document["credentials"] == document["delivered"]
     assert document["egress"].startswith("allowlist (")
-    told = someone.cspace("doctor", "mercury")
-    assert told.out.endswith("\nnothing found\n")
-    assert "mercury    doctor     … looks inside" in told.err
-    assert "marker" not in told.out + told.err + json.dumps(document)
+    assert "marker" not in json.dumps(document)
 
 
 def test_an_instance_that_is_not_there_is_not_found(someone: Person) -> None:
@@ -84,38 +79,26 @@ git config --global --unset-all credential.https://github.com.helper
 mv .cspace/context kept
 mkdir -p .cspace/context/findings
 """
-BROKEN_SERVERS = (
-    ({"command": "yes"}, "'yes' answers with something else than MCP"),
-    ({"command": "/nonexistent\x1b[2J"}, "can not be started"),
-)
+# It speaks without an end, and in its command is what would move a cursor.
+BROKEN_SERVER = {"command": "sh", "args": ["-c", "yes; : \x1b[2J"]}
 
 
 def test_what_an_agent_broke_in_its_instance_is_named_and_comes_back(someone: Person) -> None:
     someone.inside("mercury", "sh", "-euc", BREAK)
     secret = someone.home / ".cspace/secrets/projects" / someone.id / "github_token"
     secret.write_text("ghp-rotated", encoding="utf-8")
-    entry, said = BROKEN_SERVERS[0]
-    register(someone, entry)
+    register(someone, BROKEN_SERVER)
     found = {one["problem"]: one for one in diagnoses(someone)}
     stale = "mercury does not have the present value of github_token"
     assert "mercury: /workspace/.cspace/context is not the mounted directory" in found
     assert "git in mercury has no user.email: commits fail there" in found
     assert "mercury has github_token, and git there does not ask for it" in found
     (server,) = [one for one in found.values() if one["check"] == "context-server"]
-    assert said in server["problem"]
+    assert r"'sh -c yes; : \x1b[2J' answers with something else than MCP" in server["problem"]
     someone.inside("mercury", "sh", "-euc", "rm -r .cspace/context; mv kept .cspace/context")
     repair(someone, found[stale])
     repair(someone, server)
     assert diagnoses(someone, code=0) == []
-
-
-def test_what_an_agent_says_moves_no_cursor(someone: Person) -> None:
-    entry, said = BROKEN_SERVERS[1]
-    before = register(someone, entry)
-    told = someone.cspace("doctor", "mercury", ok=8)
-    assert said in told.out
-    assert "\x1b" not in told.out + told.err
-    register(someone, before)
 
 
 def test_a_directory_of_another_user_a_copied_login_and_other_settings_are_named(
@@ -133,6 +116,9 @@ def test_a_directory_of_another_user_a_copied_login_and_other_settings_are_named
     os.chown(journal, *((4321, 4321) if os.geteuid() == 0 else (-1, -1)))
     answer = someone.cspace("doctor", "mercury", ok=8)
     os.chown(journal, before.st_uid, before.st_gid)
+    assert "mercury    doctor     … looks inside" in answer.err
+    assert "credentials: mercury has github_token, from project, " in answer.out
+    assert "egress: mercury, allowlist (" in answer.out
     assert "instance mercury have one copied login of Claude Code" in answer.out
     assert "mercury runs with earlier settings or an earlier image" in answer.out
     if os.geteuid() == 0:

@@ -109,7 +109,6 @@ def given(new: NewPerson) -> Iterator[tuple[Person, str]]:
                 person.cspace("config", "show"),
                 person.cspace("logs", "mercury"),
                 person.cspace("doctor", "mercury", ok=8),
-                person.cspace("doctor", "mercury", "--json", ok=8),
             ]
         said = [text for answer in answers for text in (answer.out, answer.err)]
         seen = [each.decode("utf-8", "replace") for each in arguments]
@@ -169,8 +168,9 @@ def test_no_file_of_the_host_holds_one_but_the_delivered_ones(given: tuple[Perso
 
 def test_the_source_of_each_is_told(given: tuple[Person, str]) -> None:
     person, said = given
-    told = person.cspace("doctor", "mercury", "--json", ok=8).json["delivered"]
-    assert {one["name"]: one["source"] for one in told} == SOURCES
+    answer = person.cspace("doctor", "mercury", "--json", ok=8)
+    assert {one["name"]: one["source"] for one in answer.json["delivered"]} == SOURCES
+    assert [one for one in MARKERS if one in answer.out + answer.err] == []
     assert "note: mercury: github_token is that of `gh auth token --hostname github.com`" in said
 
 
