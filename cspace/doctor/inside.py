@@ -20,6 +20,7 @@ from typing import Any
 
 SERVER = "cspace-context"
 WORKSPACE = Path("/workspace")
+GIT_KEY = "credential.https://github.com.helper"
 GIT_HELPER = "/usr/local/lib/cspace/git-credential-cspace.sh"
 # The whole of it; who asks waits a little longer.
 SECONDS = 30
@@ -42,12 +43,10 @@ def look(targets: list[str]) -> dict[str, object]:
         "uid": os.getuid(),
         "mounts": {target: _look_at(Path(target), mounted) for target in targets},
         "git": {key: _git("config", "--get", f"user.{key}") for key in ("name", "email")},
-        "git_helper": GIT_HELPER in _git(
-            "config", "--global", "--get-all", "credential.https://github.com.helper"
-        ).splitlines(),
+        "git_helper": GIT_HELPER in _git("config", "--global", "--get-all", GIT_KEY).splitlines(),
         "key_helper": bool(_read_json(_claude() / "settings.json").get("apiKeyHelper")),
         "server": _try_server(),
-    }  # fmt: skip
+    }
 
 
 def _mount_points() -> frozenset[str]:
