@@ -13,7 +13,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export SSL_CERT_FILE ?= /etc/ssl/certs/ca-certificates.crt
 endif
 
-.PHONY: help venv engine base mcp-tools demo check lint quick test engine-tests soak bench docs wheel clean
+.PHONY: help venv engine base mcp-tools demo check lint quick tools test engine-tests soak bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## List these targets
@@ -37,25 +37,27 @@ check: lint quick ## Format, lint, types, layers, shellcheck, tests without Dock
 
 test: check engine-tests ## Everything that CI runs: checks, and every kind of test
 
-lint: .venv/ready
-	@bash -c '. lib/bootstrap/apt.sh && ensure_commands shellcheck shellcheck' tools
+lint: tools .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	shellcheck --external-sources $(SHELL_SCRIPTS)
 
-quick: .venv/ready
+quick: tools .venv/ready
 	$(BIN)/python -m pytest --numprocesses=2 -m "$(QUICK)"
+
+tools:
+	@bash -c '. lib/bootstrap/apt.sh && ensure_commands shellcheck shellcheck gh gh' tools
 
 # What the e2e tests need from npm, once for each set of versions.
 mcp-tools:
 	@lib/bootstrap/mcp-tools.sh >/dev/null
 
-engine-tests: base mcp-tools .venv/ready
+engine-tests: tools base mcp-tools .venv/ready
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m "$(ENGINE)"
 
-soak: base mcp-tools .venv/ready ## Every test with its full counts (hours)
+soak: tools base mcp-tools .venv/ready ## Every test with its full counts (hours)
 	CSPACE_SOAK=1 $(BIN)/python -m pytest -m ""
 
 bench: base .venv/ready ## Measure what the README claims

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
     from cspace.context.store import ContextStore
     from cspace.engine.model import Engine
+    from cspace.instance.secret_sources import Secrets
     from cspace.lifecycle.bring_home import Home
     from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
@@ -177,16 +178,24 @@ class Deps:
 
         return automatic_limits(self.engine.capacity())
 
-    def host(self, flags: Mapping[str, object] | None = None, *, teardown: bool = False) -> Host:
+    def host(
+        self,
+        flags: Mapping[str, object] | None = None,
+        secrets: Mapping[str, Path] | None = None,
+        *,
+        teardown: bool = False,
+    ) -> Host:
         """Join the project with its settings, image, secrets and engine.
 
         Args:
+            secrets: files that were named on the command line, by the secret's name.
             teardown: nothing is made, so neither the project's settings nor secrets matter, broken
                 ones too; the user's own settings do where an image has to be named.
         """
         from cspace.lifecycle.host import Host  # noqa: PLC0415  pulls in the engine's model
 
-        blueprint = functools.cache(lambda: self._blueprint(flags, teardown=teardown))
+        named = secrets or {}
+        blueprint = functools.cache(lambda: self._blueprint(flags, named, teardown=teardown))
         if not teardown:
             blueprint()  # what is wrong with it is said before anything is done
         return Host(
@@ -199,24 +208,31 @@ class Deps:
             report=self.report,
         )
 
-    def _blueprint(self, flags: Mapping[str, object] | None, *, teardown: bool) -> Blueprint:
+    def _blueprint(
+        self, flags: Mapping[str, object] | None, secrets: Mapping[str, Path], *, teardown: bool
+    ) -> Blueprint:
         from cspace.egress.upstream import find_upstream  # noqa: PLC0415  only what makes instances
         from cspace.instance.image import plan_egress_image, plan_image  # noqa: PLC0415
-        from cspace.instance.secrets import Secrets, find_secrets  # noqa: PLC0415
+        from cspace.instance.secret_sources import Secrets  # noqa: PLC0415
         from cspace.lifecycle.host import Blueprint  # noqa: PLC0415
 
         settings = self._settings(None if teardown else self._root(), flags).settings
         base, bundle = settings.base_image, settings.ca_bundle
-        none = Secrets({}, frozenset())
         chained = settings.firewall.enabled and not teardown
         return Blueprint(
             settings=settings,
             image=plan_image(find_owner(), base_image=base, ca_bundle=bundle),
             egress_image=plan_egress_image(base_image=base),
             environment=self._inherited(),
-            secrets=none if teardown else find_secrets(self.user, self.environ),
+            secrets=Secrets() if teardown else self.find_secrets(secrets),
             upstream=find_upstream(self.environ) if chained else None,
         )
+
+    def find_secrets(self, flags: Mapping[str, Path] | None = None) -> Secrets:
+        """Find what instances of this project would be given."""
+        from cspace.instance.secret_sources import find_secrets  # noqa: PLC0415  few commands do
+
+        return find_secrets(self.user, self.project.id, self.environ, flags or {})
 
     def machine(self) -> Machine:
         """Join what this user has on this machine, in whatever project."""

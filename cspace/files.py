@@ -175,6 +175,12 @@ def give(target: int | Path, owner: Owner | None) -> None:
         os.chown(target, owner.uid, owner.gid, follow_symlinks=isinstance(target, int))
 
 
+def may_write(found: os.stat_result, owner: Owner) -> bool:
+    """Tell whether owner, or its group, may write to what has this status."""
+    by_group = found.st_gid == owner.gid and found.st_mode & stat.S_IWGRP
+    return found.st_uid == owner.uid or bool(by_group) or bool(found.st_mode & stat.S_IWOTH)
+
+
 def ensure_directory(path: Path, *, owner: Owner | None = None, mode: int = 0o755) -> None:
     """Create path and its missing parents, all of them the owner's; leave what exists as it is.
 

@@ -200,6 +200,21 @@ def object_format(repository: Path) -> str:
 AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": f"{os.devnull}/none"}
 
 
+def count_objects(repository: Path) -> int:
+    """Return the bytes that the repository's objects take, packed and loose."""
+    counted = dict(
+        line.split(": ", 1) for line in git(repository, "count-objects", "-v").text.splitlines()
+    )
+    return 1024 * (int(counted["size"]) + int(counted["size-pack"]))
+
+
+def tree_bytes(repository: Path) -> int:
+    """Return the bytes of the files that HEAD holds; 0 without a commit."""
+    listed = git(repository, "ls-tree", "-r", "-l", "-z", "HEAD", ok=(0, 128)).stdout
+    sizes = (entry.split(b"\t")[0].split()[3] for entry in listed.split(b"\0") if entry)
+    return sum(int(size) for size in sizes if size.isdigit())
+
+
 def list_tips(repository: Path) -> tuple[str, ...]:
     """Return the commits of all refs and of HEAD."""
     listed = git(repository, "rev-list", "--no-walk=unsorted", "--all", env=AS_STORED)

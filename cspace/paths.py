@@ -41,6 +41,16 @@ def instance_sessions(user: Path, project_id: str, name: str) -> Path:
     return sessions_directory(user) / project_id / name
 
 
+def user_secrets(user: Path) -> Path:
+    """Return the directory whose files are the user's secrets, for all projects."""
+    return user / "secrets"
+
+
+def project_secrets(user: Path, project_id: str) -> Path:
+    """Return the directory whose files are secrets of one project."""
+    return user_secrets(user) / "projects" / project_id
+
+
 def image_lock(user: Path) -> Path:
     """Return what is locked while an image is built."""
     return user / ".image.lock"

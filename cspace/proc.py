@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -145,7 +146,7 @@ def stream(
 
 @contextlib.contextmanager
 def start_limited(
-    *argv: str | Path, limit: int, ok: tuple[int, ...] = (0,)
+    *argv: str | Path, limit: int, ok: tuple[int, ...] = (0,), timeout: float | None = None
 ) -> Iterator[Callable[[], Result]]:
     """Start a program that somebody else's code speaks through, and end it when it says too much.
 
@@ -154,13 +155,44 @@ def start_limited(
 
     Args:
         limit: the most bytes that its stdout may have, and its stderr.
+        timeout: seconds for the whole answer; None waits forever.
 
     Raises:
         CommandFailed: as for `run`, or it said more.
     """
     words = tuple(str(word) for word in argv)
     with _start(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        yield lambda: _answer(process, words, limit, ok)
+        if timeout is None:
+            yield lambda: _answer(process, words, limit, ok)
+        else:
+            yield lambda: _answer_within(process, words, limit, ok, timeout)
+
+
+def _answer_within(
+    process: subprocess.Popen[bytes],
+    words: tuple[str, ...],
+    limit: int,
+    ok: tuple[int, ...],
+    timeout: float,
+) -> Result:
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        process.kill()
+
+    timer = threading.Timer(timeout, end)
+    timer.start()
+    try:
+        answer = _answer(process, words, limit, ok)
+    except CommandFailed:
+        if not ended.is_set():
+            raise
+    finally:
+        timer.cancel()
+    if ended.is_set():
+        raise CommandFailed(f"{shlex.join(words)}: no answer within {timeout:g} s")
+    return answer
 
 
 def _answer(

@@ -241,3 +241,14 @@ def test_a_limited_program_that_is_missing_is_named() -> None:
     missing = proc.start_limited("no-such-program", limit=10)
     with pytest.raises(CommandFailed, match="no-such-program: program not found"), missing:
         pass
+
+
+def test_a_program_that_answers_too_late_is_ended() -> None:
+    late = proc.start_limited("sleep", "600", limit=100, ok=(-9, 0), timeout=0.2)
+    with late as answer, pytest.raises(CommandFailed, match=r"no answer within 0\.2 s"):
+        answer()
+
+
+def test_a_program_that_answers_in_time_is_heard() -> None:
+    with proc.start_limited("echo", "here", limit=100, timeout=60.0) as answer:
+        assert answer().text == "here"

@@ -15,10 +15,12 @@ from cspace.cli.options import (
     ArchiveName,
     AsJsonLines,
     DryRun,
+    GivenSecrets,
     Names,
     Sets,
     complete_name,
     parse_flags,
+    parse_secrets,
 )
 from cspace.deps import Deps
 from cspace.errors import UsageError
@@ -51,6 +53,7 @@ def up(  # noqa: PLR0913  one parameter an option
     no_attach: Annotated[
         bool, typer.Option("--no-attach", help="Return when ready, on a terminal too.")
     ] = False,
+    secrets: GivenSecrets = None,
     sets: Sets = None,
     dry_run: DryRun = False,
     as_json: AsJsonLines = False,
@@ -67,7 +70,7 @@ def up(  # noqa: PLR0913  one parameter an option
     if names and count > 1:
         raise UsageError(f"--count {count} and names say two things", hint=f"cspace up -n {count}")
     deps: Deps = context.obj
-    host = deps.host(parse_flags(sets))
+    host = deps.host(parse_flags(sets), parse_secrets(secrets))
     wish = core.Wish(branch=branch, recreate=recreate)
     if dry_run:
         wanted = tuple(dict.fromkeys(names or ())) or core.free_names(host, count)
@@ -80,7 +83,12 @@ def up(  # noqa: PLR0913  one parameter an option
 
 
 def start(
-    context: typer.Context, names: Names = None, *, every: All = False, as_json: AsJsonLines = False
+    context: typer.Context,
+    names: Names = None,
+    *,
+    every: All = False,
+    secrets: GivenSecrets = None,
+    as_json: AsJsonLines = False,
 ) -> None:
     """Start stopped instances.
 
@@ -89,7 +97,7 @@ def start(
     from cspace.lifecycle import up as core  # noqa: PLC0415  pulls in the settings
 
     _check_choice(names, every=every)
-    host = context.obj.host()
+    host = context.obj.host(secrets=parse_secrets(secrets))
     wanted = _choose(context.obj, names, every=every)
     _show_ready(host, wanted, lambda name: core.start(host, name), as_json=as_json)
 
@@ -163,6 +171,7 @@ def restore(
     new_name: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Restore under another name.")
     ] = None,
+    secrets: GivenSecrets = None,
     dry_run: DryRun = False,
     as_json: AsJsonLines = False,
 ) -> None:
@@ -175,7 +184,7 @@ def restore(
     from cspace.lifecycle import restore as core  # noqa: PLC0415  pulls in the settings
     from cspace.lifecycle.up import plan  # noqa: PLC0415
 
-    host = context.obj.host()
+    host = context.obj.host(secrets=parse_secrets(secrets))
     wish = core.find_wish(host, archive)
     name = new_name or archive.partition("/")[0]
     if dry_run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -63,6 +64,15 @@ Sets = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="A setting for this call: --set ports=[3000]"),
 ]
 
+GivenSecrets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        metavar="NAME=FILE",
+        help="A secret for these instances, before all other sources; an empty FILE takes it back.",
+    ),
+]
+
 
 def parse_flags(assignments: list[str] | None) -> dict[str, object]:
     """Split `key=value` pairs; the settings read the text as they read a variable's.
@@ -77,3 +87,24 @@ def parse_flags(assignments: list[str] | None) -> dict[str, object]:
             raise UsageError(f"--set {assignment!r} is not KEY=VALUE", hint="--set ports=[3000]")
         flags[key] = value
     return flags
+
+
+def parse_secrets(assignments: list[str] | None) -> dict[str, Path]:
+    """Split `NAME=FILE` pairs; what is said is never the secret itself, which argv would show.
+
+    Raises:
+        UsageError: a pair has no "=", or the name can not be a file's.
+    """
+    from cspace.instance.secret_sources import is_name  # noqa: PLC0415  only what makes instances
+
+    found = {}
+    for assignment in assignments or ():
+        name, equals, file = assignment.partition("=")
+        if not (equals and file and is_name(name)):
+            # Not what was given: somebody may have put the secret itself there.
+            raise UsageError(
+                "--secret needs NAME=FILE, with a NAME of letters, digits, '.', '_' and '-'",
+                hint="--secret github_token=./token; what a command prints: NAME=<(command)",
+            )
+        found[name] = Path(file).expanduser().absolute()
+    return found

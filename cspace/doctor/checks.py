@@ -10,7 +10,17 @@ from cspace.clock import utc_now
 from cspace.context.recording import Fate, Loss, find_losses
 from cspace.context.store import ContextStore
 from cspace.doctor.context_checks import examine_context
+from cspace.doctor.credentials import check_private, check_sources
+from cspace.doctor.host_checks import (
+    check_clock,
+    check_disk,
+    check_engine_disk,
+    check_inotify,
+    check_subnets,
+    check_versions,
+)
 from cspace.doctor.legacy import check_legacy
+from cspace.doctor.logins import check_logins
 from cspace.doctor.memory_checks import check_redirection, examine_memory
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
@@ -124,20 +134,33 @@ def check_memory(patient: Patient) -> tuple[Diagnosis, ...]:
     return (*check_redirection(root), *examine_memory(project_place(root), utc_now))
 
 
+# What the engine says of itself comes after its first answer: a silent one is asked once.
+ASKING: tuple[Check, ...] = (
+    check_versions,
+    check_clock,
+    check_engine_disk,
+    check_inotify,
+    check_subnets,
+    check_legacy,
+)
 CHECKS: tuple[Check, ...] = (
-    check_engine,
+    check_disk,
     check_settings,
     check_instances,
+    check_sources,
+    check_private,
+    check_logins,
     check_publishing,
     check_shared,
     check_quarantine,
     check_context,
     check_history,
-    check_legacy,
     check_memory,
 )
 
 
 def examine(patient: Patient) -> tuple[Diagnosis, ...]:
-    """Run every check."""
-    return tuple(found for check in CHECKS for found in check(patient))
+    """Run every check of the machine and of the project."""
+    silent = check_engine(patient)
+    checks = CHECKS if silent else (*ASKING, *CHECKS)
+    return (*silent, *(found for check in checks for found in check(patient)))

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cspace.clock import Clock, utc_now
 from cspace.engine.model import Engine
+from cspace.events import Report, ignore
+from cspace.instance.secret_sources import Secrets
 from cspace.project import Project
 
 
@@ -17,12 +20,16 @@ class Patient:
     Attributes:
         user: `~/.cspace`.
         environ: the variables that settings are read from.
+        secrets: finds what the next `up` would deliver; the same at every call.
     """
 
     engine: Engine
     project: Project
     user: Path
     environ: Mapping[str, str]
+    secrets: Callable[[], Secrets] = Secrets
+    now: Clock = utc_now
+    report: Report = ignore
 
 
 @dataclass(frozen=True, slots=True)

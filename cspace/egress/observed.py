@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cspace.errors import MALFORMED
 
 MAX_BYTES = 4096
+SET_OPEN = "open: firewall.enabled is false"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def describe_sight(sight: Sight | None, *, enabled: bool, names: int) -> str:
     if sight is None:
         return "unknown: the probe did not answer"
     if not enabled:
-        return "open: firewall.enabled is false" if sight.leaks else "blocked: there is no way out"
+        return SET_OPEN if sight.leaks else "blocked: there is no way out"
     if sight.leaks:
         return f"open: {', '.join(sight.leaks)}, though firewall.enabled is true"
     if not sight.proxy:

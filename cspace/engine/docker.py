@@ -26,6 +26,7 @@ from docker.types import Mount as ApiMount
 
 from cspace import proc
 from cspace.engine.address import find_engine
+from cspace.engine.docker_inspection import DockerInspection
 from cspace.engine.docker_networks import DockerNetworks
 from cspace.engine.docker_sidecars import DockerSidecars
 from cspace.engine.model import (
@@ -101,6 +102,10 @@ class DockerEngine:
     @cached_property
     def sidecars(self) -> DockerSidecars:
         return DockerSidecars(self._api)
+
+    @cached_property
+    def inspection(self) -> DockerInspection:
+        return DockerInspection(self._api)
 
     def ping(self) -> None:
         with translated():

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Protocol
 
+from cspace.engine.inspection_model import Inspection
 from cspace.engine.sidecar_model import Networks, Sidecars
 from cspace.files import Owner
 from cspace.proc import Result
@@ -138,6 +139,10 @@ class Engine(Protocol):
     @property
     def sidecars(self) -> Sidecars:
         """What is done to containers that no Compose file describes."""
+
+    @property
+    def inspection(self) -> Inspection:
+        """What a doctor asks."""
 
     def ping(self) -> None:
         """Return when the engine answers."""

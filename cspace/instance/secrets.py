@@ -1,118 +1,116 @@
 """Credentials reach an instance as files in one mounted directory, and by no other way.
 
-Every file of `~/.cspace/secrets` is one secret; for those that other tools know by a variable the
-environment is asked next. The directory is mounted, not its files, so that a rotated secret reaches
-running instances.
+The directory is mounted, not its files, so that a rotated secret reaches running instances.
 
-A removed file revokes its secret. A variable that is not set does not: another terminal, which has
-it, may have started the agent that it would log out.
+A source that can not be asked again counts as still saying what it said. What a flag gave stays
+with the instance until another flag says otherwise. What a variable gave, or gh, stays while the
+instance runs: another terminal may have it and this one not. A file can always be asked: a removed
+one revokes its secret.
 """
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Set
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
-from cspace.errors import UsageError
+from cspace.errors import MALFORMED, CspaceError
 from cspace.files import Owner
+from cspace.instance.secret_sources import ORDER, Secret, Secrets, Source, is_name
 
-# The file's name, and the variables that other tools read the same secret from.
-_VARIABLES: Mapping[str, tuple[str, ...]] = {
-    "anthropic_api_key": ("ANTHROPIC_API_KEY",),
-    "claude_code_oauth_token": ("CLAUDE_CODE_OAUTH_TOKEN",),
-    "github_token": ("GH_TOKEN", "GITHUB_TOKEN"),
-}
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+_OF_THE_INSTANCE = frozenset({Source.FLAG})
+_WHILE_IT_RUNS = frozenset({Source.FLAG, Source.ENVIRONMENT, Source.GH})
 
 
 @dataclass(frozen=True, slots=True)
-class Secrets:
-    """What is to be delivered: values by name, and the names that a file gave."""
+class Delivered:
+    """A secret that an instance has, without its value.
 
-    values: Mapping[str, str]
-    from_files: frozenset[str]
-
-
-def find_secrets(user: Path, environ: Mapping[str, str]) -> Secrets:
-    """Find every secret by name: in `~/.cspace/secrets`, else in the environment.
-
-    Raises:
-        UsageError: a file is not text.
+    Attributes:
+        source: None where it is not known.
+        place: the file, the variable or the command that gave it.
     """
-    values = {}
-    for name, variables in _VARIABLES.items():
-        candidates = (environ.get(variable, "").strip() for variable in variables)
-        values[name] = next(filter(None, candidates), "")
-    own = _read_files(user / "secrets")
-    found = {name: value for name, value in (values | own).items() if value}
-    return Secrets(found, frozenset(own))
 
-
-def _read_files(directory: Path) -> dict[str, str]:
-    """Read the files that hold something; the user's own, so they may be links."""
-    found = {}
-    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
-        if path.is_file() and _NAME.fullmatch(path.name):
-            try:
-                value = path.read_text(encoding="utf-8")
-            except UnicodeDecodeError as error:
-                raise UsageError(f"secret {path} is not UTF-8 text") from error
-            # An ssh key needs its last line break; a token in a header must not have it.
-            found[path.name] = value.strip() if path.name in _VARIABLES else value
-    return {name: value for name, value in found.items() if value}
+    name: str
+    source: Source | None
+    place: str
 
 
 def deliver_secrets(directory: Path, secrets: Secrets, owner: Owner) -> None:
-    """Make the directory hold exactly these secrets, readable by the instance's user only."""
-    with _opened(directory, owner) as opened:
-        delivered = {path.name for path in opened.iterdir()}
-        _write(opened, secrets, delivered - secrets.values.keys(), owner)
-    _remember(directory, secrets.from_files, owner)
+    """Make the directory hold these secrets, for an instance that is about to start."""
+    _deliver(directory, secrets, owner, lasting=_OF_THE_INSTANCE)
 
 
 def update_secrets(directory: Path, secrets: Secrets, owner: Owner) -> None:
-    """Make the directory hold these secrets; of the others only those stay that no file gave."""
-    remembered = _from_files(directory)
-    with _opened(directory, owner) as opened:
-        _write(opened, secrets, remembered - secrets.values.keys(), owner)
-    _remember(directory, secrets.from_files, owner)
+    """Make the directory of a running instance hold these secrets."""
+    _deliver(directory, secrets, owner, lasting=_WHILE_IT_RUNS)
 
 
-@contextlib.contextmanager
-def _opened(directory: Path, owner: Owner) -> Iterator[Path]:
-    """Create the directory where it is missing; a link in its place is refused."""
+def list_delivered(directory: Path) -> tuple[Delivered, ...]:
+    """List what an instance has been given, by name; reads no value."""
+    remembered = _recall(directory)
+    try:
+        with beneath.pinned(directory.parent, PurePosixPath(directory.name)) as opened:
+            names = sorted(path.name for path in opened.iterdir() if is_name(path.name))
+    except OSError:
+        return ()
+    return tuple(remembered.get(name, Delivered(name, None, "")) for name in names)
+
+
+def is_delivered(directory: Path, secret: Secret) -> bool:
+    """Tell whether the directory holds this very value."""
+    try:
+        return beneath.read_file(directory, PurePosixPath(secret.name)) == secret.value.encode()
+    except (OSError, CspaceError):
+        return False
+
+
+def _deliver(directory: Path, secrets: Secrets, owner: Owner, *, lasting: Set[Source]) -> None:
     files.ensure_directory(directory, owner=owner, mode=0o700)
     with beneath.pinned(directory.parent, PurePosixPath(directory.name)) as opened:
-        yield opened
+        present = {path.name for path in opened.iterdir()}
+        kept = {
+            name: old
+            for name, old in _recall(directory).items()
+            if name in present and old.source in lasting and not _replaced(old, secrets)
+        }
+        for name in present - kept.keys() - secrets.values.keys():
+            (opened / name).unlink(missing_ok=True)
+        fresh = tuple(secret for secret in secrets.found if secret.name not in kept)
+        for secret in fresh:
+            files.write_atomic(opened / secret.name, secret.value, mode=0o400, owner=owner)
+    new = (Delivered(secret.name, secret.source, secret.place) for secret in fresh)
+    _remember(directory, (*kept.values(), *new), owner)
 
 
-def _write(directory: Path, secrets: Secrets, revoked: set[str], owner: Owner) -> None:
-    for name in revoked:
-        (directory / name).unlink(missing_ok=True)
-    for name, value in secrets.values.items():
-        files.write_atomic(directory / name, value, mode=0o400, owner=owner)
-
-
-def _remember(directory: Path, names: frozenset[str], owner: Owner) -> None:
-    files.write_atomic(
-        _memory(directory), "".join(f"{one}\n" for one in sorted(names)), owner=owner
+def _replaced(old: Delivered, secrets: Secrets) -> bool:
+    """Tell whether what an instance has gives way to what was found now."""
+    if old.source is None or (old.source, old.name) in secrets.ended:
+        return True
+    return any(
+        new.name == old.name and ORDER.index(new.source) <= ORDER.index(old.source)
+        for new in secrets.found
     )
 
 
-def _from_files(directory: Path) -> set[str]:
-    """Return the names that files gave at the last delivery."""
+def _remember(directory: Path, delivered: tuple[Delivered, ...], owner: Owner) -> None:
+    text = json.dumps([asdict(one) for one in delivered], indent=2)
+    files.write_atomic(_memory(directory), f"{text}\n", mode=0o600, owner=owner)
+
+
+def _recall(directory: Path) -> Mapping[str, Delivered]:
+    """Return what was delivered last, by name."""
     memory = _memory(directory)
     try:
-        text = beneath.read_file(memory.parent, PurePosixPath(memory.name)).decode("ascii")
-    except FileNotFoundError:
-        return set()
-    return {name for name in text.splitlines() if _NAME.fullmatch(name)}
+        rows = json.loads(beneath.read_file(memory.parent, PurePosixPath(memory.name)))
+        found = [Delivered(row["name"], Source(row["source"]), str(row["place"])) for row in rows]
+    except (OSError, CspaceError, *MALFORMED):
+        return {}
+    return {one.name: one for one in found if is_name(one.name)}
 
 
 def _memory(directory: Path) -> Path:
-    """Beside the directory, which is mounted; names only."""
-    return directory.with_name(f"{directory.name}.from-files")
+    """Beside the directory, which is mounted; names and sources only."""
+    return directory.with_name(f"{directory.name}.json")

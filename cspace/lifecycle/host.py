@@ -19,7 +19,7 @@ from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
-from cspace.instance.secrets import Secrets
+from cspace.instance.secret_sources import Secrets
 from cspace.lifecycle.recorded_context import Recorder
 from cspace.paths import (
     EgressPaths,

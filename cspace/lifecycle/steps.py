@@ -7,8 +7,7 @@ import functools
 import re
 import secrets as random
 import shlex
-import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -17,12 +16,20 @@ from cspace import assets, beneath, files, git, trees
 from cspace.egress.environment import through_proxy
 from cspace.engine.model import Build, Composition, State
 from cspace.errors import CommandFailed, CspaceError
+from cspace.events import Event
+from cspace.events import State as Progress
 from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
-from cspace.instance.secrets import deliver_secrets, update_secrets
+from cspace.instance.secret_sources import GITHUB_TOKEN, Secrets, Source
+from cspace.instance.secrets import (
+    Delivered,
+    deliver_secrets,
+    list_delivered,
+    update_secrets,
+)
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
@@ -31,6 +38,7 @@ from cspace.lifecycle.kept_sessions import ensure_sessions, move_earlier
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
 
 FAILURE_LINES = 15
+GH_OFF = f"~/.cspace/secrets/{GITHUB_TOKEN}"
 _PHASE = re.compile(r"^cspace: (?:phase )?(\S+)(?: failed)?$", re.MULTILINE)
 
 
@@ -234,12 +242,26 @@ def ensure_mounts(host: Host, name: str) -> None:
     files.ensure_directory(paths.journal, owner=owner, mode=0o700)
     ensure_sessions(paths, owner)
     _check_writable(paths.sessions, owner)
-    deliver_secrets(paths.secrets, host.secrets, owner)
+    _hand_over(host, name, deliver_secrets)
 
 
 def rotate_secrets(host: Host, name: str) -> None:
     """Hand a running instance the present secrets, and take those away whose file is gone."""
-    update_secrets(host.paths(name).secrets, host.secrets, host.owner)
+    _hand_over(host, name, update_secrets)
+
+
+def _hand_over(host: Host, name: str, deliver: Callable[[Path, Secrets, Owner], None]) -> None:
+    """Deliver, and say that an instance has got the login of gh: nobody put it there for agents."""
+    place = host.paths(name).secrets
+    before = _of_gh(place)
+    deliver(place, host.secrets, host.owner)
+    for one in _of_gh(place) - before:
+        said = f"{one.name} is that of `{one.place}`; an empty file {GH_OFF} keeps it out"
+        host.report(Event(name, "secrets", Progress.NOTICE, f"{name}: {said}"))
+
+
+def _of_gh(place: Path) -> set[Delivered]:
+    return {one for one in list_delivered(place) if one.source is Source.GH}
 
 
 def _check_writable(path: Path, owner: Owner) -> None:
@@ -249,8 +271,7 @@ def _check_writable(path: Path, owner: Owner) -> None:
         CspaceError: with the command that repairs it.
     """
     found = path.stat()
-    by_group = found.st_gid == owner.gid and found.st_mode & stat.S_IWGRP
-    if found.st_uid != owner.uid and not by_group and not found.st_mode & stat.S_IWOTH:
+    if not files.may_write(found, owner):
         raise CspaceError(
             f"{path} belongs to uid {found.st_uid}, and the instance's user has uid {owner.uid}:"
             " agents could not write there",

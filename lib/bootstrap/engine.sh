@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/apt.sh"
 
 PATH=$PATH:/usr/sbin:/sbin # a user's PATH on Debian does not hold dockerd
-readonly OLDEST_COMPOSE=2.20
+readonly OLDEST_COMPOSE=2.24 # the first that hands start_interval on
 readonly OLDEST_ENGINE=25 # the first with start_interval, without which readiness is slow to see
 readonly PID_FILE=/run/cspace-dockerd.pid
 readonly LOG_FILE=/var/log/cspace-dockerd.log

@@ -103,7 +103,7 @@ def test_trixie_comes_from_the_same_mirror_and_keyring_at_a_low_priority(
 def test_another_system_is_told_what_to_install_and_stays_as_it_is(machine: Machine) -> None:
     machine("cat >/etc/os-release", stdin=b"ID=fedora\n")
     done = machine("/bootstrap/engine.sh", ok=(1,))
-    assert b"hint: install Docker Engine, Compose 2.20 or newer and Buildx" in done.stderr
+    assert b"hint: install Docker Engine, Compose 2.24 or newer and Buildx" in done.stderr
     assert b"cspace-trixie" not in machine("find /etc/apt").stdout
 
 

@@ -10,6 +10,7 @@ import pytest
 from cspace.doctor.model import Patient
 from cspace.engine.docker import DockerEngine
 from cspace.files import Owner
+from cspace.instance.secret_sources import find_secrets
 from cspace.lifecycle.init import init_project
 from cspace.project import find_project
 
@@ -18,4 +19,7 @@ from cspace.project import find_project
 def patient(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Patient:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
     init_project(repo, Owner(os.geteuid(), os.getegid()))
-    return Patient(DockerEngine(), find_project(repo), home / ".cspace", {})
+    project, user = find_project(repo), home / ".cspace"
+    return Patient(
+        DockerEngine(), project, user, {}, lambda: find_secrets(user, project.id, {}, {})
+    )

@@ -11,7 +11,6 @@ import pytest
 
 from cspace import proc
 from cspace.doctor import checks
-from cspace.doctor.legacy import check_legacy
 from cspace.doctor.model import Patient
 from cspace.lifecycle.init import init_project
 from cspace.paths import instance_paths
@@ -21,9 +20,7 @@ from tests.lifecycle.test_init import OWNER, tree
 
 def names(patient: Patient) -> list[str]:
     """Run every check that needs no engine; the commands' own tests have the others."""
-    asking = (checks.check_engine, check_legacy)
-    offline = [check for check in checks.CHECKS if check not in asking]
-    return [one.check for check in offline for one in check(patient)]
+    return [one.check for check in checks.CHECKS for one in check(patient)]
 
 
 def make_instance(patient: Patient, record: str | None) -> Path:

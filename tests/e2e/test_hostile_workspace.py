@@ -64,6 +64,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("memory", "doctor"),
     ("trust",),
     ("doctor",),
+    ("doctor", "mercury"),
     ("quarantine", "list"),
     ("quarantine", "restore", "{id}", "--to", "../looked-at"),
     ("quarantine", "remove", "{id}", "--yes"),
@@ -328,7 +329,7 @@ def test_links_in_place_of_mount_points_hazard_nothing_is_made_or_read_behind_th
     assert outside.taken() == []
 
 
-STATE = ("instance.json", "compose.yaml", "secrets", "secrets.from-files", "workspace", "claude")
+STATE = ("instance.json", "compose.yaml", "secrets", "secrets.json", "workspace", "claude")
 
 
 @pytest.mark.docker

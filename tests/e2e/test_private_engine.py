@@ -20,25 +20,17 @@ LOOSE = "not committed\n"
 
 
 @pytest.fixture(scope="module")
-def shared_images(new: NewPerson) -> tuple[str, ...]:
-    """Return the names of the images that the installed cspace makes, from the shared engine."""
+def shared_images(new: NewPerson) -> tuple[str, str]:
+    """Return the images that the installed cspace makes on the shared engine, the proxy's last."""
     with new() as one:
         one.cspace("up", "mercury")
-        label = f"--filter=label=dev.cspace.project={one.id}"
-        images = docker("ps", label, "--format={{.Image}}").split()
+        names = image_of(one.container("mercury")), image_of(one.proxy)
         one.cspace("down", "--discard", "mercury")
-        return tuple(images)
+        return names
 
 
 @pytest.fixture(scope="module")
-def shared_image(shared_images: tuple[str, ...]) -> str:
-    """Return the one of instances."""
-    (image,) = (name for name in shared_images if name.startswith("cspace:"))
-    return image
-
-
-@pytest.fixture(scope="module")
-def engine_of_its_own(shared_images: tuple[str, ...]) -> Iterator[PrivateEngine]:
+def engine_of_its_own(shared_images: tuple[str, str]) -> Iterator[PrivateEngine]:
     """Return a daemon that has the images; skip where there can be none, but fail in CI."""
     reason = refusal()
     if reason and OUTSIDE.get("CI"):
@@ -125,7 +117,7 @@ def test_docker_system_prune_hazard_leaves_dormant_workspaces_that_are_listed_an
 
 @pytest.mark.soak
 def test_docker_system_prune_hazard_costs_no_work_when_it_takes_the_image_too(
-    person: Person, engine_of_its_own: PrivateEngine, shared_images: tuple[str, ...]
+    person: Person, engine_of_its_own: PrivateEngine, shared_images: tuple[str, str]
 ) -> None:
     engine = engine_of_its_own
     up(person, "mercury", "venus")

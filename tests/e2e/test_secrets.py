@@ -19,14 +19,23 @@ VARIABLES = {
     "GH_TOKEN": "ghp-marker-two",
     "CLAUDE_CODE_OAUTH_TOKEN": "oauth-marker-three",
 }
+# Each from another source: see `given`.
 FILES = {
     "anthropic_api_key": "sk-ant-marker-one",
-    "github_token": "ghp-marker-two",
+    "github_token": "gho-marker-of-gh",
     "claude_code_oauth_token": "oauth-marker-three",
     "database_password": "file-marker-four",
+    "flag_password": "flag-marker-six",
+}
+SOURCES = {
+    "anthropic_api_key": "environment",
+    "claude_code_oauth_token": "project",
+    "database_password": "user",
+    "flag_password": "flag",
+    "github_token": "gh",
 }
 URL_PASSWORD = "url-marker-five"
-MARKERS = (*FILES.values(), URL_PASSWORD)
+MARKERS = (*FILES.values(), *VARIABLES.values(), URL_PASSWORD)
 
 
 class Watch(threading.Thread):
@@ -57,26 +66,49 @@ def watched() -> Iterator[set[bytes]]:
         watch.join()
 
 
+def keep(person: Person, place: Path, value: str) -> Path:
+    """Write a private file of a person's, below the home."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(value, encoding="utf-8")
+    for path in (place, *(up for up in place.parents if up.is_relative_to(person.home))):
+        person.give(path)
+        path.chmod(0o600 if path == place else 0o700)
+    return place
+
+
+def own_secret(person: Person, name: str, *, project: bool = False) -> Path:
+    directory = person.home / ".cspace/secrets"
+    return (directory / "projects" / person.id if project else directory) / name
+
+
+def log_in(person: Person, token: str) -> Path:
+    """Log the person's gh in."""
+    hosts = f"github.com:\n    oauth_token: {token}\n    user: me\n"
+    return keep(person, person.home / ".config/gh/hosts.yml", hosts)
+
+
 @pytest.fixture(scope="module")
 def given(new: NewPerson) -> Iterator[tuple[Person, str]]:
-    """Bring an instance up that gets secrets; return all that was said and seen meanwhile."""
+    """Bring an instance up that gets a secret of each source; return all that was said and seen."""
     with new() as plain:
-        secret = plain.home / ".cspace" / "secrets" / "database_password"
-        secret.parent.mkdir(parents=True)
-        secret.write_text(FILES["database_password"] + "\n", encoding="utf-8")
-        for path in (secret.parent.parent, secret.parent, secret):
-            plain.give(path)
+        database = own_secret(plain, "database_password")
+        keep(plain, database, FILES["database_password"] + "\n")
+        login = own_secret(plain, "claude_code_oauth_token", project=True)
+        keep(plain, login, FILES["claude_code_oauth_token"])
+        flag = keep(plain, plain.home / "flag", FILES["flag_password"])
+        log_in(plain, FILES["github_token"])
         plain.git("remote", "add", "origin", f"https://me:{URL_PASSWORD}@example.com/sample.git")
-        person = plain.having(**VARIABLES)
+        person = plain.having(ANTHROPIC_API_KEY=FILES["anthropic_api_key"])
         with watched() as arguments:
             answers = [
-                person.cspace("up", "mercury"),
+                person.cspace("up", "mercury", "--secret", f"flag_password={flag}"),
                 person.cspace("exec", "mercury", "--", "claude", "--version"),
                 person.cspace("exec", "mercury", "--", "git", "remote", "--verbose"),
                 person.cspace("status", "mercury"),
                 person.cspace("status", "mercury", "--json"),
                 person.cspace("config", "show"),
                 person.cspace("logs", "mercury"),
+                person.cspace("doctor", "mercury", ok=8),
             ]
         said = [text for answer in answers for text in (answer.out, answer.err)]
         seen = [each.decode("utf-8", "replace") for each in arguments]
@@ -134,6 +166,14 @@ def test_no_file_of_the_host_holds_one_but_the_delivered_ones(given: tuple[Perso
     assert holding == allowed
 
 
+def test_the_source_of_each_is_told(given: tuple[Person, str]) -> None:
+    person, said = given
+    answer = person.cspace("doctor", "mercury", "--json", ok=8)
+    assert {one["name"]: one["source"] for one in answer.json["delivered"]} == SOURCES
+    assert [one for one in MARKERS if one in answer.out + answer.err] == []
+    assert "note: mercury: github_token is that of `gh auth token --hostname github.com`" in said
+
+
 def test_a_rotated_secret_reaches_the_running_instance_by_up(given: tuple[Person, str]) -> None:
     person, _ = given
     started = docker("inspect", "--format={{.State.StartedAt}}", person.container("mercury"))
@@ -143,36 +183,67 @@ def test_a_rotated_secret_reaches_the_running_instance_by_up(given: tuple[Person
     assert now == started
 
 
-def test_a_rotated_secret_is_what_git_and_claude_are_given_next(given: tuple[Person, str]) -> None:
-    person, _ = given
-    ask = "printf 'protocol=https\\nhost=github.com\\n\\n' | git credential fill"
-    helper = "$(jq -r .apiKeyHelper ~/.claude/settings.json)"
-    for number in ("first", "second"):
-        tokens = {"GH_TOKEN": f"ghp-{number}", "ANTHROPIC_API_KEY": f"sk-{number}"}
-        person.having(**tokens).cspace("up", "mercury")
-        assert f"password=ghp-{number}\n" in person.inside("mercury", "sh", "-c", ask)
-        assert person.inside("mercury", "sh", "-c", helper) == f"sk-{number}"
-
-
-def test_a_secret_whose_file_is_gone_is_taken_from_the_running_instance(
+def test_git_and_claude_are_given_what_stands_first_in_the_order(
     given: tuple[Person, str],
 ) -> None:
     person, _ = given
-    directory = person.home / ".cspace" / "secrets"
-    for name in ("github_token", "npm_token"):
-        (directory / name).write_text("file-marker", encoding="utf-8")
-        person.give(directory / name)
+    ask = "printf 'protocol=https\\nhost=github.com\\n\\n' | git credential fill"
+    helper = "$($(jq -r .apiKeyHelper ~/.claude/settings.json))"
+    sources = {
+        "environment": ("GH_TOKEN", "ANTHROPIC_API_KEY"),
+        "user": [own_secret(person, name) for name in ("github_token", "anthropic_api_key")],
+        "project": [
+            own_secret(person, name, project=True) for name in ("github_token", "anthropic_api_key")
+        ],
+        "flag": [person.home / name for name in ("github", "anthropic")],
+    }
+    flags: list[str] = []
+    for source, places in sources.items():
+        if source == "environment":
+            person = person.having(**{str(place): source for place in places})
+        else:
+            for place in places:
+                keep(person, Path(place), f"{source}\n")
+        if source == "flag":
+            github, anthropic = places
+            flags = [f"--secret=github_token={github}", f"--secret=anthropic_api_key={anthropic}"]
+        person.cspace("up", "mercury", *flags)
+        asked = person.inside("mercury", "sh", "-c", f"{ask}; echo key={helper}")
+        assert f"password={source}\n" in asked, source
+        assert asked.endswith(f"key={source}\n")
     person.cspace("up", "mercury")
-    assert person.inside("mercury", "cat", "/run/secrets/npm_token") == "file-marker"
-    for name in ("github_token", "npm_token"):
-        (directory / name).unlink()
+    assert person.inside("mercury", "cat", "/run/secrets/github_token") == "flag"
+    for place in (*sources["user"], *sources["project"]):
+        Path(place).unlink()
+
+
+def test_what_is_taken_back_is_gone_from_the_running_instance(given: tuple[Person, str]) -> None:
+    person, _ = given
+    names = ("github_token", "npm_token")
+    for name in names:
+        keep(person, own_secret(person, name), "file-marker")
+    person.cspace(
+        "up", "mercury", "--secret=github_token=/dev/null", "--secret=anthropic_api_key=/dev/null"
+    )
+    for name in names:
+        assert person.inside("mercury", "cat", f"/run/secrets/{name}") == "file-marker"
+        own_secret(person, name).unlink()
+    (person.home / ".config/gh/hosts.yml").unlink()
     # Another terminal: it has none of the variables, and must not log the agent out.
     plain = Person(person.program, person.engine, person.home, person.repo, person.uid)
     plain.cspace("up", "mercury")
-    left = {"anthropic_api_key", "claude_code_oauth_token", "database_password"}
-    assert set(plain.inside("mercury", "ls", "/run/secrets").split()) == left
+    files = {"claude_code_oauth_token", "database_password", "flag_password"}
+    kept = set(plain.inside("mercury", "ls", "/run/secrets").split())
+    assert kept == files | {"anthropic_api_key"}
     plain.cspace("up", "mercury", "--recreate")
-    assert plain.inside("mercury", "ls", "/run/secrets").split() == ["database_password"]
+    assert set(plain.inside("mercury", "ls", "/run/secrets").split()) == files
+
+
+def test_a_secret_on_the_command_line_is_refused_and_not_repeated(person: Person) -> None:
+    answer = person.cspace("up", "mercury", "--secret", VARIABLES["GH_TOKEN"], ok=2)
+    assert "--secret needs NAME=FILE" in answer.err
+    assert VARIABLES["GH_TOKEN"] not in answer.out + answer.err
+    assert person.leftovers() == []
 
 
 def test_secrets_in_debug_dumps_hazard_a_start_and_a_build_that_fail_show_none(

@@ -1,3 +1,5 @@
+"""What an instance is given, how it rotates, and what takes it back."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -5,46 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from cspace.errors import UsageError
 from cspace.files import Owner
-from cspace.instance.secrets import Secrets, deliver_secrets, find_secrets, update_secrets
+from cspace.instance.secret_sources import Secret, Secrets, Source, find_secrets
+from cspace.instance.secrets import (
+    Delivered,
+    deliver_secrets,
+    is_delivered,
+    list_delivered,
+    update_secrets,
+)
 
 OWNER = Owner(1000, 1000)
 
 
-def test_a_file_wins_over_the_environment(home: Path) -> None:
-    (home / "secrets").mkdir()
-    environ = {"ANTHROPIC_API_KEY": "from-env", "GITHUB_TOKEN": "gh"}
-    assert find_secrets(home, environ).values == {
-        "anthropic_api_key": "from-env",
-        "github_token": "gh",
-    }
-    (home / "secrets" / "anthropic_api_key").write_text("from-file\n", encoding="utf-8")
-    assert find_secrets(home, environ).values["anthropic_api_key"] == "from-file"
+def given(source: Source = Source.USER, **values: str) -> Secrets:
+    return Secrets(tuple(Secret(name, value, source, "there") for name, value in values.items()))
 
 
-def test_an_empty_file_falls_through_to_the_environment(home: Path) -> None:
-    (home / "secrets").mkdir()
-    (home / "secrets" / "github_token").write_text("\n", encoding="utf-8")
-    assert find_secrets(home, {"GH_TOKEN": "gh"}).values == {"github_token": "gh"}
-
-
-def test_any_file_in_the_directory_is_a_secret_of_that_name(home: Path) -> None:
-    (home / "secrets").mkdir()
-    (home / "secrets" / "npm_token").write_text("n", encoding="utf-8")
-    (home / "secrets" / ".hidden").write_text("h", encoding="utf-8")
-    assert find_secrets(home, {}).values == {"npm_token": "n"}
-
-
-def test_a_key_keeps_its_last_line_break_and_a_token_loses_it(home: Path) -> None:
-    (home / "secrets").mkdir()
-    for name in ("id_ed25519", "github_token"):
-        (home / "secrets" / name).write_text("value\n", encoding="utf-8")
-    assert find_secrets(home, {}).values == {"id_ed25519": "value\n", "github_token": "value"}
-
-
-def given(*from_files: str, **values: str) -> Secrets:
-    return Secrets(values, frozenset(from_files))
+def ended(source: Source, *names: str) -> Secrets:
+    return Secrets(ended=frozenset((source, name) for name in names))
 
 
 def held(directory: Path) -> dict[str, str]:
@@ -62,23 +43,87 @@ def test_delivery_is_exact_private_and_rotates_in_place(tmp_path: Path) -> None:
     assert directory.stat().st_mode & 0o777 == 0o700
 
 
-def test_an_update_revokes_what_a_file_gave_and_keeps_what_a_variable_gave(tmp_path: Path) -> None:
+LASTING = {
+    Source.FLAG: (True, True),
+    Source.PROJECT: (False, False),
+    Source.USER: (False, False),
+    Source.ENVIRONMENT: (True, False),
+    Source.GH: (True, False),
+}
+
+
+@pytest.mark.parametrize("source", Source)
+def test_what_a_source_gave_and_does_not_give_now_lasts_as_documented(
+    tmp_path: Path, source: Source
+) -> None:
+    """While the instance runs, and when it starts again."""
     directory = tmp_path / "run"
-    deliver_secrets(directory, given("file", file="1", variable="2"), OWNER)
-    update_secrets(directory, given(), OWNER)
-    assert held(directory) == {"variable": "2"}
-    update_secrets(directory, given(), OWNER)
-    assert held(directory) == {"variable": "2"}
+    lasted = []
+    for act in (update_secrets, deliver_secrets):
+        deliver_secrets(directory, given(source, secret="1"), OWNER)
+        act(directory, given(), OWNER)
+        act(directory, given(), OWNER)
+        lasted.append(held(directory) == {"secret": "1"})
+    assert tuple(lasted) == LASTING[source]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "wins"),
+    [
+        (Source.FLAG, Source.USER, "before"),
+        (Source.FLAG, Source.FLAG, "now"),
+        (Source.ENVIRONMENT, Source.GH, "before"),
+        (Source.ENVIRONMENT, Source.ENVIRONMENT, "now"),
+        (Source.GH, Source.PROJECT, "now"),
+        (Source.USER, Source.GH, "now"),
+    ],
+)
+def test_a_running_instance_keeps_what_stands_before_in_the_order(
+    tmp_path: Path, before: Source, now: Source, wins: str
+) -> None:
+    deliver_secrets(tmp_path / "run", given(before, secret="before"), OWNER)
+    update_secrets(tmp_path / "run", given(now, secret="now"), OWNER)
+    assert held(tmp_path / "run") == {"secret": wins}
+
+
+@pytest.mark.parametrize("source", [Source.FLAG, Source.GH])
+def test_what_a_person_ended_is_taken_from_a_running_instance_and_nothing_else(
+    tmp_path: Path, source: Source
+) -> None:
+    directory = tmp_path / "run"
+    deliver_secrets(directory, given(source, one="1", two="2"), OWNER)
+    update_secrets(directory, ended(source, "one"), OWNER)
+    assert held(directory) == {"two": "2"}
+
+
+def test_what_was_delivered_is_told_with_its_source_and_without_its_value(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    assert list_delivered(directory) == ()
+    deliver_secrets(directory, given(Source.GH, b="marker-b", a="marker-a"), OWNER)
+    found = list_delivered(directory)
+    assert found == (Delivered("a", Source.GH, "there"), Delivered("b", Source.GH, "there"))
+    (memory,) = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert "marker" not in memory.read_text("utf-8")
+    memory.write_text('[{"name": "../a"}, 3]', encoding="utf-8")
+    assert list_delivered(directory)[0] == Delivered("a", None, "")
+
+
+def test_whether_a_value_is_the_delivered_one_is_known(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    deliver_secrets(directory, given(a="1"), OWNER)
+    assert is_delivered(directory, given(a="1").found[0])
+    assert not is_delivered(directory, given(a="2").found[0])
+    assert not is_delivered(directory, given(b="1").found[0])
 
 
 def test_a_removed_file_gives_way_to_the_variable(home: Path, tmp_path: Path) -> None:
     (home / "secrets").mkdir()
     (home / "secrets" / "github_token").write_text("file", encoding="utf-8")
     environ = {"GH_TOKEN": "variable"}
-    update_secrets(tmp_path / "run", find_secrets(home, environ), OWNER)
+    update_secrets(tmp_path / "run", find_secrets(home, None, environ, {}), OWNER)
     assert held(tmp_path / "run") == {"github_token": "file"}
     (home / "secrets" / "github_token").unlink()
-    update_secrets(tmp_path / "run", find_secrets(home, environ), OWNER)
+    update_secrets(tmp_path / "run", find_secrets(home, None, environ, {}), OWNER)
     assert held(tmp_path / "run") == {"github_token": "variable"}
 
 
@@ -94,10 +139,3 @@ def test_a_link_in_the_place_of_the_directory_is_not_followed(
     with pytest.raises(OSError, match="run"):
         act(tmp_path / "run", given(a="1"), OWNER)
     assert [path.name for path in outside.iterdir()] == ["theirs"]
-
-
-def test_a_secret_that_is_not_text_is_named(home: Path) -> None:
-    (home / "secrets").mkdir()
-    (home / "secrets" / "blob").write_bytes(b"\xff\x00")
-    with pytest.raises(UsageError, match="secrets/blob"):
-        find_secrets(home, {})
