@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace.git import AS_STORED, Staged, git, is_configured
+from cspace.proc import failure
 
 # No program of the repository's configuration runs, and no index is written in another form.
 _QUIET = (
@@ -198,3 +199,30 @@ def attribute(repository: Path, name: str, path: str) -> str:
     """Return what git takes an attribute of a path for; `unspecified` where nothing says."""
     answer = git(repository, *_QUIET, "check-attr", "-z", name, "--", path).text
     return answer.split("\0")[2]
+
+
+def merge(repository: Path, commit: str, branch: str) -> bool:
+    """Merge a commit into what is checked out, as the user would: their message, hooks, identity.
+
+    Args:
+        branch: what the message calls it.
+
+    Returns:
+        Whether it is done; else it has begun and waits for a person to resolve conflicts.
+
+    Raises:
+        CommandFailed: git or a hook said no, and nothing was begun.
+    """
+    named = f"{commit}\t\tbranch '{branch}' of .\n".encode()
+    message = git(repository, "fmt-merge-msg", stdin=named).text
+    done = git(repository, "merge", "--no-edit", "-m", message, commit, ok=tuple(range(256)))
+    if done.code == 0:
+        return True
+    if git(repository, "rev-parse", "--verify", "--quiet", "MERGE_HEAD", ok=(0, 1)).code == 0:
+        return False
+    raise failure(("git", "merge", branch), done.code, os.fsdecode(done.stderr or done.stdout))
+
+
+def is_clean(repository: Path) -> bool:
+    """Tell whether nothing is staged."""
+    return git(repository, "diff", "--cached", "--quiet", "--no-ext-diff", ok=(0, 1)).code == 0

@@ -22,7 +22,8 @@ from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.instance import image, labels
-from cspace.instance.archive import ROOT, list_archives, list_exchanges
+from cspace.instance.archive import ROOT, list_archives
+from cspace.instance.exchange import list_exchanges
 from cspace.instance.observe import Observed, Status, observe_instance, state_names
 from cspace.instance.record import load_record
 from cspace.lifecycle.archives import measure
