@@ -77,19 +77,17 @@ class _Taking:
         self.room = limits.total
 
     def run(self) -> Taken:
-        failed: CommandFailed | None = None
+        """Look and add until nothing is left to add, or nothing that can be."""
+        stuck: set[bytes] = set()
         for _ in range(PASSES):
             changed = self._changed()
-            if not changed:
-                return Taken(self._write(), self._lacking(), moving=False)
-            try:
-                self._add(changed)
-                failed = None
-            except CommandFailed as error:
-                failed = error  # a file went or shrank while git read it: look again
-        if failed:
-            raise failed
-        return Taken(self._write(), self._lacking(), moving=True)
+            if stuck == set(changed):
+                break
+            stuck = self._add(changed)
+        else:
+            changed = [name for name in self._changed() if name not in stuck]
+            return Taken(self._write(), self._lacking(stuck), moving=bool(changed))
+        return Taken(self._write(), self._lacking(stuck), moving=False)
 
     def _git(self, *words: str, stdin: bytes = b"") -> proc.Result:
         top = ("-C", str(self.workspace), "-c", "core.bare=false")
@@ -98,8 +96,10 @@ class _Taking:
     def _write(self) -> str:
         return self._git("write-tree").text
 
-    def _lacking(self) -> tuple[LeftOut, ...]:
-        return tuple(self.left_out[path] for path in sorted(self.left_out))
+    def _lacking(self, stuck: set[bytes]) -> tuple[LeftOut, ...]:
+        reason = "git can not read it, or it changes all the time"
+        lacking = self.left_out | {name: LeftOut(name, 0, reason) for name in stuck}
+        return tuple(lacking[path] for path in sorted(lacking))
 
     def _changed(self) -> list[bytes]:
         """List what differs from the index, without what stays out."""
@@ -141,9 +141,19 @@ class _Taking:
             return "it can not be read"
         return None
 
-    def _add(self, names: list[bytes]) -> None:
-        words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-        self._git(*words, stdin=b"".join(name + b"\0" for name in names))
+    def _add(self, names: list[bytes]) -> set[bytes]:
+        """Add files to the index; return those that git can not read at this moment."""
+        # A file that shrinks while it is mapped into memory ends git, so larger ones are streamed.
+        words = ("-c", "core.bigFileThreshold=32k", "update-index", "-z", "--add", "--remove")
+        try:
+            asked = b"".join(name + b"\0" for name in names)
+            self._git(*words, "--replace", "--stdin", stdin=asked)
+        except CommandFailed:
+            if len(names) == 1:
+                return set(names)
+            middle = len(names) // 2
+            return self._add(names[:middle]) | self._add(names[middle:])
+        return set()
 
 
 def _is_shared(name: bytes) -> bool:
