@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace.git import AS_STORED, Staged, git, is_configured
-from cspace.proc import failure
 
 # No program of the repository's configuration runs, and no index is written in another form.
 _QUIET = (
@@ -201,26 +200,18 @@ def attribute(repository: Path, name: str, path: str) -> str:
     return answer.split("\0")[2]
 
 
-def merge(repository: Path, commit: str, branch: str) -> bool:
+def merge(repository: Path, commit: str, branch: str) -> None:
     """Merge a commit into what is checked out, as the user would: their message, hooks, identity.
 
     Args:
         branch: what the message calls it.
 
-    Returns:
-        Whether it is done; else it has begun and waits for a person to resolve conflicts.
-
     Raises:
-        CommandFailed: git or a hook said no, and nothing was begun.
+        CommandFailed: git or a hook said no; MERGE_HEAD tells whether the merge has begun.
     """
     named = f"{commit}\t\tbranch '{branch}' of .\n".encode()
     message = git(repository, "fmt-merge-msg", stdin=named).text
-    done = git(repository, "merge", "--no-edit", "-m", message, commit, ok=tuple(range(256)))
-    if done.code == 0:
-        return True
-    if git(repository, "rev-parse", "--verify", "--quiet", "MERGE_HEAD", ok=(0, 1)).code == 0:
-        return False
-    raise failure(("git", "merge", branch), done.code, os.fsdecode(done.stderr or done.stdout))
+    git(repository, "merge", "--no-edit", "-m", f"{message}\n", commit)
 
 
 def is_clean(repository: Path) -> bool:

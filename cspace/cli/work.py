@@ -66,7 +66,7 @@ def diff(
 
     host = context.obj.host(teardown=True)
     wanted = _from_top(context.obj, paths or ())
-    found = core.compare_with_base(host, name, wanted, committed=committed)
+    found = core.difference(host, name, wanted, committed=committed)
     if as_json:
         render.show_json(diff=found)
     elif stat:
@@ -122,7 +122,7 @@ def pull(
             if outcome.error or outcome.result is None:
                 raise outcome.error or AssertionError(outcome.name)
             _check_sensitive(host, outcome.result, "pull", asks=not as_json, said=accept_sensitive)
-            done.append(core.apply_pull(host, outcome.result))
+            done.append(core.apply_pull(host.project, outcome.result))
         except CspaceError as error:
             failed.append((outcome.name, error))
     _show_pulled(done, failed, as_json=as_json)
@@ -155,7 +155,7 @@ def merge(
             f"cspace/{name} and {planned.onto} would conflict: nothing was merged",
             hint=f"cspace merge {name} --with-conflicts, and resolve them",
         )
-    merged = core.apply_merge(host, planned)
+    merged = core.apply_merge(host.project, planned)
     if as_json:
         render.show_json(merge=merged)
         return

@@ -16,9 +16,9 @@ from cspace.instance.names import check_name
 from cspace.instance.notes_read import read_notes
 from cspace.instance.observe import Observed, Status, get_instance
 from cspace.instance.record import NewerRecord
-from cspace.instance.snapshot_git import Scratch
 from cspace.instance.snapshot_manifest import LeftOut
 from cspace.instance.work import fetch_work
+from cspace.instance.work_answer import Work
 from cspace.instance.work_view import (
     Change,
     Commit,
@@ -30,6 +30,7 @@ from cspace.instance.work_view import (
 )
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.project import Project
 
 # A command that is done sooner says nothing of what it does.
 PATIENCE_SECONDS = 1.0
@@ -121,20 +122,29 @@ def bring(host: Host, name: str, *, committed: bool = False) -> Brought:
                 host.project.root, steps.place_of(host, name), steps.isolated(host, name, tag),
                 committed=committed,
             )  # fmt: skip
-    with viewing(host.project.root) as scratch:
-        others = _others(host, observed)
-        return Brought(
-            name=name,
-            branch=found.branch,
-            base=_base(scratch, found.head, others),
-            head=found.head,
-            tree=found.tree,
-            problem=found.problem,
-            others=others,
-            notes=found.notes,
-            left_out=found.left_out,
-            moving=found.moving,
-        )
+    began = observed.record.base if observed.record else None
+    return place_work(host.project, name, found, began)
+
+
+def place_work(project: Project, name: str, work: Work, began: str | None) -> Brought:
+    """Say what fetched work is to be compared with: where it began, and what the person is on."""
+    known = (git.resolve(project.worktree, one) for one in (began, "HEAD") if one)
+    others = tuple(dict.fromkeys(one for one in known if one))
+    with viewing(project.root) as scratch:
+        shared = find_base(scratch, work.head, others) if work.head else None
+        base = shared or next(iter(others), None) or empty_tree(scratch)
+    return Brought(
+        name=name,
+        branch=work.branch,
+        base=base,
+        head=work.head,
+        tree=work.tree,
+        problem=work.problem,
+        others=others,
+        notes=work.notes,
+        left_out=work.left_out,
+        moving=work.moving,
+    )
 
 
 def _check(observed: Observed) -> None:
@@ -171,36 +181,32 @@ def _said_when_long(host: Host, name: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _others(host: Host, observed: Observed) -> tuple[str, ...]:
-    """Return where the instance started and what the person is on, as far as they are there."""
-    began = observed.record.base if observed.record else None
-    known = (git.resolve(host.project.worktree, one) for one in (began, "HEAD") if one)
-    return tuple(dict.fromkeys(one for one in known if one))
-
-
-def _base(scratch: Scratch, head: str | None, others: Sequence[str]) -> str:
-    shared = find_base(scratch, head, others) if head else None
-    return shared or next(iter(others), None) or empty_tree(scratch)
-
-
-def compare_with_base(
+def difference(
     host: Host, name: str, paths: Sequence[str] = (), *, committed: bool = False
 ) -> Difference:
     """Say what an instance changed since its base, uncommitted files included.
 
     Raises:
-        CspaceError: as for `bring`; or its files can not be read as they are.
+        CspaceError: as for `bring` and `compare_with_base`.
     """
-    found = bring(host, name, committed=committed)
+    return compare_with_base(host.project, bring(host, name, committed=committed), paths)
+
+
+def compare_with_base(project: Project, found: Brought, paths: Sequence[str] = ()) -> Difference:
+    """Say what a work changed since its base.
+
+    Raises:
+        CspaceError: its files can not be read as they are.
+    """
     if found.problem:
         raise CspaceError(
-            f"the files of {name} can not be read as they are: {found.problem}",
-            hint=f"what is committed: cspace diff {name} --committed",
+            f"the files of {found.name} can not be read as they are: {found.problem}",
+            hint=f"what is committed: cspace diff {found.name} --committed",
         )
-    with viewing(host.project.root) as scratch:
+    with viewing(project.root) as scratch:
         changes = list_changes(scratch, found.base, found.newest, paths)
     return Difference(
-        name=name,
+        name=found.name,
         branch=found.branch,
         base=found.base,
         head=found.head,

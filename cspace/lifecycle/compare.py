@@ -11,6 +11,7 @@ from cspace.instance.work_view import Clash, find_base, list_changes, list_clash
 from cspace.lifecycle.batch import run_batch
 from cspace.lifecycle.bring_back import Brought, bring
 from cspace.lifecycle.host import Host
+from cspace.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,14 @@ def compare(host: Host, first: str, second: str, *, committed: bool = False) -> 
     if first == second:
         raise UsageError(f"{first} twice", hint=f"alone: cspace diff {first}")
     one, two = _bring_both(host, first, second, committed=committed)
-    ours = git.resolve(host.project.worktree, "HEAD")
-    with viewing(host.project.root) as scratch:
+    return compare_work(host.project, one, two)
+
+
+def compare_work(project: Project, one: Brought, two: Brought) -> Comparison:
+    """Compare fetched work of two instances; errors as for `compare`."""
+    first, second = one.name, two.name
+    ours = git.resolve(project.worktree, "HEAD")
+    with viewing(project.root) as scratch:
         base = find_base(scratch, one.newest, [two.newest])
         if base is None:
             raise Conflict(f"{first} and {second} have no history in common")

@@ -6,7 +6,8 @@ objects that the second one then uses, whatever the agent does meanwhile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from cspace import git, git_commits
 from cspace.errors import CommandFailed, Conflict
@@ -22,6 +23,7 @@ from cspace.instance.work_view import (
 )
 from cspace.lifecycle.bring_back import Brought, bring, count_uncommitted
 from cspace.lifecycle.host import Host
+from cspace.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +102,12 @@ def plan_pull(host: Host, name: str) -> Pulling:
             instance has no commit yet.
         CspaceError: as for `bring`.
     """
-    return _plan(host, bring(host, name))
+    return look_at_pull(host.project, bring(host, name))
 
 
-def _plan(host: Host, found: Brought) -> Pulling:
-    root, name, target = host.project.root, found.name, f"cspace/{found.name}"
+def look_at_pull(project: Project, found: Brought) -> Pulling:
+    """Look what a pull of fetched work would move; errors as for `plan_pull`."""
+    root, name, target = project.root, found.name, f"cspace/{found.name}"
     if found.head is None:
         raise Conflict(
             f"{name} has no commit on {found.branch} yet",
@@ -115,8 +118,8 @@ def _plan(host: Host, found: Brought) -> Pulling:
     if old and git.is_ancestor(root, new, old):
         new = old  # what is asked for is there
     if old != new:
-        _refuse_own(host, found, old)
-        _refuse_checked_out(host, name, target)
+        _refuse_own(root, found, old)
+        _refuse_checked_out(root, name, target)
     with viewing(root) as scratch:
         base = old or found.base
         fresh = list_commits(scratch, new, [old] if old else found.others)
@@ -125,9 +128,9 @@ def _plan(host: Host, found: Brought) -> Pulling:
     return Pulling(name, target, old, new, base, sensitive, len(fresh), left)
 
 
-def _refuse_own(host: Host, found: Brought, old: str | None) -> None:
+def _refuse_own(root: Path, found: Brought, old: str | None) -> None:
     """Only a fast-forward loses nothing of either side."""
-    if old and found.head and not git.is_ancestor(host.project.root, old, found.head):
+    if old and found.head and not git.is_ancestor(root, old, found.head):
         head = f"{prefix_of(found.name)}head"
         raise Conflict(
             f"cspace/{found.name} has commits that {found.name} has not: it is not moved",
@@ -136,8 +139,8 @@ def _refuse_own(host: Host, found: Brought, old: str | None) -> None:
         )
 
 
-def _refuse_checked_out(host: Host, name: str, target: str) -> None:
-    places = git.worktrees_on(host.project.root, target)
+def _refuse_checked_out(root: Path, name: str, target: str) -> None:
+    places = git.worktrees_on(root, target)
     if places:
         raise Conflict(
             f"{target} is checked out in {places[0]}: it is not moved behind your back",
@@ -145,13 +148,13 @@ def _refuse_checked_out(host: Host, name: str, target: str) -> None:
         )
 
 
-def apply_pull(host: Host, pulling: Pulling) -> Pulled:
+def apply_pull(project: Project, pulling: Pulling) -> Pulled:
     """Move the branch to the commit that was looked at, and merge the instance's commit notes.
 
     Raises:
         Conflict: somebody moved the branch since it was looked at.
     """
-    root = host.project.root
+    root = project.root
     if pulling.old != pulling.new:
         try:
             git.update_ref(root, f"refs/heads/{pulling.target}", pulling.new, pulling.old)
@@ -178,48 +181,46 @@ def plan_merge(host: Host, name: str) -> Merging:
         Conflict: no branch is checked out, or something is begun or staged there; or as for
             `plan_pull`.
     """
-    onto = _check_ready(host, name)
-    pulling = plan_pull(host, name)
-    ours = git.resolve(host.project.worktree, "HEAD")
+    _check_ready(host.project, name)  # before a container is started
+    return look_at_merge(host.project, bring(host, name))
+
+
+def look_at_merge(project: Project, found: Brought) -> Merging:
+    """Look what merging fetched work would do; errors as for `plan_merge`."""
+    name = found.name
+    onto = _check_ready(project, name)
+    pulling = look_at_pull(project, found)
+    ours = git.resolve(project.worktree, "HEAD")
     if ours is None:
         raise Conflict(f"{onto} has no commit yet", hint=f"git merge cspace/{name}")
-    with viewing(host.project.root) as scratch:
+    with viewing(project.root) as scratch:
         shared = find_base(scratch, pulling.new, [ours]) or pulling.base
         # What was pulled before is checked out only now.
         sensitive = list_sensitive(scratch, shared, pulling.new)
         clashes = list_clashes(scratch, ours, pulling.new)
     both = tuple(sorted({*sensitive, *pulling.sensitive}))
-    looked = Pulling(
-        name=name,
-        target=pulling.target,
-        old=pulling.old,
-        new=pulling.new,
-        base=shared,
-        sensitive=both,
-        commits=pulling.commits,
-        uncommitted=pulling.uncommitted,
-    )
+    looked = replace(pulling, base=shared, sensitive=both)
     return Merging(looked, onto, ours, clashes)
 
 
-def _check_ready(host: Host, name: str) -> str:
+def _check_ready(project: Project, name: str) -> str:
     """Return the branch that is checked out, where git could merge into it."""
-    worktree = git.find_worktree(host.project.worktree)
+    worktree = git.find_worktree(project.worktree)
     begun = git_commits.operation_in_progress(worktree.git_directory) if worktree else None
     if begun:
         raise Conflict(f"a {begun} is in progress here", hint=f"end it: git {begun} --continue")
-    onto = git_commits.branch_of(host.project.worktree)
+    onto = git_commits.branch_of(project.worktree)
     if onto is None:
         raise Conflict(
             "no branch is checked out: HEAD is detached",
             hint=f"git switch main; or only fetch it: cspace pull {name}",
         )
-    if not git_commits.is_clean(host.project.worktree):
+    if not git_commits.is_clean(project.worktree):
         raise Conflict("something is staged", hint="git commit, or git stash; then again")
     return onto
 
 
-def apply_merge(host: Host, merging: Merging) -> Merged:
+def apply_merge(project: Project, merging: Merging) -> Merged:
     """Pull, and merge the commit that was looked at, with the person's own message and hooks.
 
     Raises:
@@ -227,19 +228,27 @@ def apply_merge(host: Host, merging: Merging) -> Merged:
             for conflicts to be resolved.
         CommandFailed: a hook said no.
     """
-    place, pulling = host.project.worktree, merging.pulling
+    place, pulling = project.worktree, merging.pulling
     if git.resolve(place, "HEAD") != merging.ours:
         raise Conflict("HEAD moved meanwhile", hint=f"cspace merge {pulling.name}")
-    pulled = apply_pull(host, pulling)
+    pulled = apply_pull(project, pulling)
     try:
-        done = git_commits.merge(place, pulling.new, pulling.target)
+        git_commits.merge(place, pulling.new, pulling.target)
     except CommandFailed as error:
-        error.hint = f"nothing was merged; {pulling.target} is pulled. git status; then again"
+        _explain(place, pulling, error)
         raise
-    if not done:
+    now = git.resolve(place, "HEAD") or merging.ours
+    return Merged(pulling.name, pulled, merging.onto, now, now != merging.ours)
+
+
+def _explain(place: Path, pulling: Pulling, error: CommandFailed) -> None:
+    """Say what a merge that git did not end has left, and what to do."""
+    if git.resolve(place, "MERGE_HEAD") is None:
+        error.hint = f"nothing was merged; {pulling.target} is pulled. git status; then again"
+    elif git_commits.list_unmerged(place, "."):
         raise Conflict(
             f"the merge of {pulling.target} has begun, and has conflicts",
             hint="git status; resolve them and git commit, or git merge --abort",
-        )
-    now = git.resolve(place, "HEAD") or merging.ours
-    return Merged(pulling.name, pulled, merging.onto, now, now != merging.ours)
+        ) from error
+    else:
+        error.hint = "the merge has begun, and waits: git commit, or git merge --abort"
