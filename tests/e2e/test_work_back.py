@@ -1,0 +1,211 @@
+"""What agents did comes back to a person: shown, fetched, merged; and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import NewPerson
+from tests.e2e.outside import MARKER, make_outside, ordinary_person
+from tests.e2e.person import Person, docker
+
+pytestmark = [pytest.mark.docker, pytest.mark.e2e]
+
+OURS = ("refs/cspace/", "refs/heads/cspace/", "refs/notes/cs/")
+WORK = r"""
+set -eu
+seq 50 >numbers.txt
+git add numbers.txt
+git commit --quiet --message 'Count'
+git notes --ref=cs/decisions add --message 'to fifty is enough'
+printf 'draft\033[2J\n' >draft.txt
+printf '\0\1\2' >picture.bin
+"""
+SENSITIVE = """
+mkdir .claude && echo '{}' >.claude/settings.json
+seq 9 >numbers.txt
+git add . && git commit --quiet --message 'Configure'
+"""
+# What an agent can put where git on the host would trip over it.
+TRICKS = """
+set -eu
+git config core.hooksPath /dev/null
+git switch --quiet --create tricks
+echo work >work.txt
+git add work.txt && git commit --quiet --message 'Work'
+first=$(git rev-list --max-parents=0 HEAD)
+git replace HEAD "$first"
+git rev-parse HEAD >.git/info/grafts
+printf '* diff=conv filter=evil merge=evil\\n' >sub.gitattributes
+git config diff.conv.textconv 'touch /tmp/sung; cat'
+printf '[core]\\n\\tworktree = %s\\n[include]\\n\\tpath = %s/config.json\\n' "$1" "$1" >>.git/config
+echo "$1/repository/.git/objects" >.git/objects/info/alternates
+printf 'x\\n' | git hash-object -w --stdin >.git/refs/notes-blob
+git update-ref refs/notes/blob "$(cat .git/refs/notes-blob)"
+rm .git/refs/notes-blob
+ln -s "$1/private.txt" private-link
+ln -s "$1/repository/.git" nested-git
+mkdir inner && echo "gitdir: $1/repository/.git" >inner/.git
+"""
+
+
+@pytest.fixture(scope="module")
+def pair(new: NewPerson) -> Iterator[Person]:
+    """Return a person with two instances, in one of which an agent worked."""
+    with new() as one:
+        one.cspace("up", "mercury", "venus", "--no-attach")
+        one.inside("mercury", "bash", "-c", WORK)
+        yield one
+
+
+def started(person: Person, name: str) -> str:
+    return docker("inspect", "--format={{.Id}} {{.State.StartedAt}}", person.container(name))
+
+
+def refs(person: Person) -> set[str]:
+    return set(person.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines())
+
+
+def test_a_diff_is_a_patch_of_all_that_the_agent_did_and_disturbs_nobody(pair: Person) -> None:
+    before = started(pair, "mercury")
+    status = pair.inside("mercury", "git", "status", "--porcelain=v2", "--branch")
+    said = pair.cspace("diff", "mercury")
+    assert pair.inside("mercury", "git", "status", "--porcelain=v2", "--branch") == status
+    assert started(pair, "mercury") == before
+    naive = pair.repo.parent / "naive"
+    pair.run("git", "clone", "--quiet", pair.repo, naive)
+    pair.run("git", "apply", cwd=naive, stdin=said.out)
+    assert sorted(path.name for path in naive.iterdir()) == [
+        ".git", "README.md", "draft.txt", "numbers.txt", "picture.bin",
+    ]  # fmt: skip
+    names = {
+        change["path"]
+        for change in pair.cspace("diff", "mercury", "--json").json["diff"]["changes"]
+    }
+    assert names == {"draft.txt", "numbers.txt", "picture.bin"}
+    committed = pair.cspace("diff", "mercury", "--committed", "--stat").out
+    assert "numbers.txt" in committed
+    assert "draft.txt" not in committed
+    assert "numbers.txt" not in pair.cspace("diff", "mercury", "--", "draft.txt").out
+
+
+def test_a_log_shows_commits_and_their_notes(pair: Person) -> None:
+    said = pair.cspace("log", "mercury")
+    assert "    Count\n" in said.out
+    assert "Notes (cs/decisions):\n    to fifty is enough\n" in said.out
+    assert "2 files not committed yet" in said.err
+    (commit,) = pair.cspace("log", "mercury", "--json").json["log"]["commits"]
+    assert commit["notes"] == {"cs/decisions": "to fifty is enough"}
+    assert "has no commits of its own" in pair.cspace("log", "venus").err
+
+
+def test_a_stopped_and_a_dormant_instance_answer_too(pair: Person) -> None:
+    pair.cspace("stop", "mercury")
+    assert "numbers.txt" in pair.cspace("diff", "mercury", "--stat").out
+    docker("rm", "--force", pair.container("mercury"))
+    assert "numbers.txt" in pair.cspace("diff", "mercury", "--stat").out
+    pair.cspace("up", "mercury", "--no-attach")
+
+
+def test_commits_come_by_pull_and_merge_and_sensitive_ones_only_when_looked_at(
+    pair: Person,
+) -> None:
+    pulled = pair.cspace("pull", "--all", "--json").json
+    assert {one["branch"] for one in pulled["pulled"]} == {"cspace/mercury", "cspace/venus"}
+    noted = pair.git("notes", "--ref=cs/decisions", "show", "cspace/mercury")
+    assert noted == "to fifty is enough"
+    pair.inside("venus", "bash", "-c", SENSITIVE)
+    before = pair.git("rev-parse", "cspace/venus")
+    stopped = pair.cspace("pull", "venus", ok=4)
+    assert "+++ b/.claude/settings.json" in stopped.err
+    assert "hint: look at it, then: cspace pull venus --accept-sensitive" in stopped.err
+    assert pair.git("rev-parse", "cspace/venus") == before
+    (failed,) = pair.cspace("pull", "mercury", "venus", "--json", ok=7).json["failed"]
+    assert (failed["name"], failed["error"]["exit_code"]) == ("venus", 4)
+    pair.cspace("pull", "venus", "--accept-sensitive")
+
+    compared = pair.cspace("compare", "mercury", "venus", "--json").json["comparison"]
+    assert compared["both"] == ["numbers.txt"]
+    assert compared["merges"][0]["clashes"][0]["paths"] == ["numbers.txt"]
+    assert "1 conflict" in pair.cspace("compare", "mercury", "venus").out
+
+    merged = pair.cspace("merge", "mercury", "--json").json["merge"]
+    assert merged["commit"] == pair.git("rev-parse", "HEAD")
+    assert (pair.repo / "numbers.txt").is_file()
+    assert "nothing was moved" in pair.cspace("merge", "venus", ok=4).err
+    refused = pair.cspace("merge", "venus", "--accept-sensitive", ok=4)
+    assert "numbers.txt" in refused.err
+    assert pair.git("status", "--porcelain", "--untracked-files=no") == ""
+    begun = pair.cspace("merge", "venus", "--accept-sensitive", "--with-conflicts", ok=4)
+    assert "has begun" in begun.err
+    pair.git("merge", "--abort")
+
+
+def test_wrong_uses_say_what_to_do(pair: Person) -> None:
+    assert "cspace list" in pair.cspace("diff", "pluto", ok=3).err
+    assert "--all" in pair.cspace("pull", ok=2).err
+    assert "cspace diff venus" in pair.cspace("compare", "venus", "venus", ok=2).err
+    assert "outside of the repository" in pair.cspace("diff", "venus", "--", "../x", ok=2).err
+
+
+def test_what_was_fetched_goes_with_the_instance(pair: Person) -> None:
+    pair.cspace("diff", "venus")
+    assert any("refs/cspace/instances/venus/head" in ref for ref in refs(pair))
+    pair.cspace("down", "venus")
+    assert not any("refs/cspace/instances/venus/" in ref for ref in refs(pair))
+    # Of one that went in another way, it may be all that is left.
+    pair.git("update-ref", "refs/cspace/instances/pluto/head", "HEAD")
+    (left,) = (
+        one
+        for one in pair.cspace("prune", "--dry-run", "--json").json["found"]
+        if one["kind"] == "work"
+    )
+    pair.run("sh", "-c", left["remedy"].partition(": ")[2])
+    assert not any("instances/pluto" in ref for ref in refs(pair))
+
+
+def test_planted_tricks_hazard_reach_nothing_outside_and_move_no_other_ref(
+    new: NewPerson, program: Path, engine: str
+) -> None:
+    with ordinary_person(new, program, engine) as person:
+        outside = make_outside(person)
+        person.cspace("up", "mercury", "venus", "--no-attach")
+        person.inside("mercury", "bash", "-c", TRICKS, "-", str(outside.path))
+        before, seen = refs(person), outside.look()
+        answers = [
+            person.cspace(*words)
+            for words in (
+                ("diff", "mercury"), ("diff", "mercury", "--stat"), ("log", "mercury"),
+                ("compare", "mercury", "venus"), ("pull", "mercury"), ("prune", "--dry-run"),
+            )
+        ]  # fmt: skip
+        answers.append(person.cspace("merge", "mercury"))
+        answers.append(person.run(person.program, "doctor", ok=(0, 8)))
+        assert "work.txt" in answers[1].out
+        assert "    Work\n" in answers[2].out
+        changed = {ref for ref in refs(person) ^ before if not ref.startswith(OURS)}
+        assert {ref.split()[0] for ref in changed} == {"refs/heads/main"}
+        assert outside.look() == seen
+        assert outside.taken() == []
+        assert MARKER not in json.dumps([each.out + each.err for each in answers])
+
+
+REFUSED = """
+blob=$(git hash-object -w README.md)
+tree=$(printf '100644 blob %s\t.GIT\n' "$blob" | git mktree)
+git update-ref refs/heads/cspace/mercury "$(git commit-tree -m evil "$tree")"
+"""
+
+
+def test_objects_that_git_calls_dangerous_hazard_are_refused_and_move_nothing(
+    pair: Person,
+) -> None:
+    pair.inside("mercury", "bash", "-c", REFUSED)
+    before = refs(pair)
+    refused = pair.cspace("pull", "mercury", ok=5)
+    assert "git refuses the work of mercury" in refused.err
+    assert "hasDotgit" in refused.err
+    assert refs(pair) == before
