@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,14 +12,23 @@ import typer
 from cspace.cli import render
 from cspace.cli.inside import on_terminal
 from cspace.cli.options import All, AsJson, Name, Names, complete_name
+from cspace.cli.work_show import (
+    SHORT,
+    commit_lines,
+    comparison_lines,
+    few,
+    note_clashes,
+    note_lacking,
+    note_pulled,
+    note_sensitive,
+    note_uncommitted,
+    show_changes,
+    show_patch,
+)
 from cspace.deps import Deps
 from cspace.errors import Conflict, CspaceError, PartialFailure, UsageError
 
 if TYPE_CHECKING:
-    from cspace.instance.snapshot_manifest import LeftOut
-    from cspace.instance.work_view import Change, Clash, Commit
-    from cspace.lifecycle.bring_back import Difference
-    from cspace.lifecycle.compare import Against, Comparison
     from cspace.lifecycle.host import Host
     from cspace.lifecycle.take_back import Pulled, Pulling
 
@@ -34,8 +42,6 @@ Accepted = Annotated[
         help="You have looked at changes of .mcp.json, .claude/ and the like.",
     ),
 ]
-SHOWN_LINES = 200
-SHORT = 12
 
 
 def register(app: typer.Typer) -> None:
@@ -70,10 +76,10 @@ def diff(
     if as_json:
         render.show_json(diff=found)
     elif stat:
-        _show_changes(found.changes)
+        show_changes(found.changes)
     else:
-        _show_patch(host, found.base, found.new, wanted)
-    _note_lacking(found)
+        show_patch(host, found.base, found.new, wanted)
+    note_lacking(found)
 
 
 def log(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
@@ -88,10 +94,10 @@ def log(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
         render.show_json(log=found)
         return
     for commit in found.commits:
-        render.show_lines(_commit_lines(commit))
+        render.show_lines(commit_lines(commit))
     if not found.commits:
         render.note(f"{name} has no commits of its own")
-    _note_uncommitted(name, found.uncommitted)
+    note_uncommitted(name, found.uncommitted)
 
 
 def pull(
@@ -150,7 +156,7 @@ def merge(
     planned = core.plan_merge(host, name)
     _check_sensitive(host, planned.pulling, "merge", asks=not as_json, said=accept_sensitive)
     if planned.clashes and not with_conflicts:
-        _note_clashes(planned.clashes)
+        note_clashes(planned.clashes)
         raise Conflict(
             f"cspace/{name} and {planned.onto} would conflict: nothing was merged",
             hint=f"cspace merge {name} --with-conflicts, and resolve them",
@@ -161,7 +167,7 @@ def merge(
         return
     how = f"is now at {merged.commit[:SHORT]}" if merged.changed else "has it already"
     render.show_lines([f"{name} merged: {merged.onto} {how}"])
-    _note_pulled(merged.pulled)
+    note_pulled(merged.pulled)
 
 
 def compare(
@@ -190,7 +196,7 @@ def compare(
     if as_json:
         render.show_json(comparison=found)
         return
-    render.show_lines(_comparison_lines(found))
+    render.show_lines(comparison_lines(found))
     for name in found.moving:
         render.note(f"note: files of {name} change all the time: this is of several moments")
 
@@ -221,86 +227,6 @@ def _from_top(deps: Deps, paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _text(raw: bytes) -> str:
-    from cspace.instance.snapshot_manifest import show  # noqa: PLC0415  loaded by then
-
-    return show(raw)
-
-
-def _show_patch(host: Host, old: str, new: str, paths: Sequence[str]) -> None:
-    """Write a patch as it is; on a terminal with what would move the cursor as escapes."""
-    from cspace.instance.work_view import iter_patch  # noqa: PLC0415  loaded by then
-
-    for_person = sys.stdout.isatty()
-    pieces = iter_patch(host.project.root, old, new, paths, binary=not for_person)
-    if for_person:
-        render.show_lines(_lines(pieces))
-        return
-    for piece in pieces:
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
-
-
-def _lines(pieces: Iterable[bytes]) -> Iterable[str]:
-    left = b""
-    for piece in pieces:
-        *whole, left = (left + piece).split(b"\n")
-        yield from (line.decode("utf-8", "backslashreplace") for line in whole)
-    if left:
-        yield left.decode("utf-8", "backslashreplace")
-
-
-def _show_changes(changes: Sequence[Change]) -> None:
-    rows = [
-        (
-            each.status,
-            "-" if each.added is None else f"+{each.added}",
-            "-" if each.removed is None else f"-{each.removed}",
-            f"{_text(each.before)} -> {_text(each.path)}" if each.before else _text(each.path),
-        )
-        for each in changes
-    ]
-    if rows:
-        render.show_table(("CHANGE", "ADDED", "REMOVED", "PATH"), rows)
-
-
-def _note_lacking(found: Difference) -> None:
-    if not found.changes:
-        render.note(f"{found.name} changed nothing")
-    _note_left_out(found.left_out)
-    if found.moving:
-        render.note(
-            f"note: files of {found.name} change all the time: this is of several moments;"
-            f" at rest: cspace stop {found.name}, then again"
-        )
-
-
-def _note_left_out(left_out: Sequence[LeftOut]) -> None:
-    for each in left_out[:10]:
-        render.note(f"note: left out: {_text(each.path)}: {each.reason}")
-    if len(left_out) > 10:
-        render.note(f"note: left out: {len(left_out) - 10} more")
-
-
-def _commit_lines(commit: Commit) -> Iterable[str]:
-    yield f"commit {commit.id}"
-    yield f"Author: {commit.author} <{commit.email}>"
-    yield f"Date:   {render.moment(commit.time)}"
-    yield ""
-    yield from (f"    {line}".rstrip() for line in commit.message.split("\n"))
-    for namespace, text in commit.notes.items():
-        yield ""
-        yield f"Notes ({namespace}):"
-        yield from (f"    {line}".rstrip() for line in text.split("\n"))
-    yield ""
-
-
-def _note_uncommitted(name: str, count: int | None) -> None:
-    if count:
-        files = render.count(count, "file")
-        render.note(f"note: {files} not committed yet in {name}: cspace diff {name}")
-
-
 def _check_sensitive(host: Host, pulling: Pulling, verb: str, *, asks: bool, said: bool) -> None:
     """Return when what does something on this machine may come; else show it, and stop.
 
@@ -310,18 +236,9 @@ def _check_sensitive(host: Host, pulling: Pulling, verb: str, *, asks: bool, sai
     if not pulling.sensitive or said:
         return
     from cspace.cli.ask import confirm  # noqa: PLC0415  few calls ask
-    from cspace.instance.work_view import iter_patch  # noqa: PLC0415  loaded by then
 
-    paths = tuple(f":(top,literal){os.fsdecode(path)}" for path in pulling.sensitive)
-    shown = list(
-        _lines(iter_patch(host.project.root, pulling.base, pulling.new, paths, binary=False))
-    )
-    render.note("\n".join(shown[:SHOWN_LINES]))
-    if len(shown) > SHOWN_LINES:
-        render.note(f"… {len(shown) - SHOWN_LINES} more lines")
-    named = ", ".join(_text(path) for path in pulling.sensitive[:10])
-    more = f" and {len(pulling.sensitive) - 10} more" if len(pulling.sensitive) > 10 else ""
-    what = f"{pulling.name} changed what does something on this machine: {named}{more}"
+    note_sensitive(host, pulling)
+    what = f"{pulling.name} changed what does something on this machine: {few(pulling.sensitive)}"
     if asks and on_terminal() and confirm(f"{what}\nTake it?"):
         return
     raise Conflict(
@@ -341,7 +258,7 @@ def _show_pulled(
         how = "is up to date" if each.old == each.new else f"is now at {each.new[:SHORT]}"
         count = f", {render.count(each.commits, 'new commit')}" if each.commits else ""
         render.show_lines([f"{each.name} pulled: {each.branch} {how}{count}"])
-        _note_pulled(each)
+        note_pulled(each)
     if len(failed) == 1 and not done:
         raise failed[0][1]
     for name, error in failed:
@@ -351,37 +268,3 @@ def _show_pulled(
     if failed:
         names = ", ".join(name for name, _ in failed)
         raise PartialFailure(f"{len(failed)} of {len(done) + len(failed)} failed: {names}")
-
-
-def _note_pulled(pulled: Pulled) -> None:
-    for notice in pulled.notices:
-        render.note(f"note: {notice}")
-    _note_uncommitted(pulled.name, pulled.uncommitted)
-
-
-def _note_clashes(clashes: Iterable[Clash]) -> None:
-    for line in _clash_lines(clashes):
-        render.note(line)
-
-
-def _clash_lines(clashes: Iterable[Clash]) -> Iterable[str]:
-    for each in clashes:
-        yield f"  {each.kind}: {', '.join(_text(path) for path in each.paths)}"
-
-
-def _comparison_lines(found: Comparison) -> Iterable[str]:
-    yield f"base      {found.base[:SHORT]}"
-    yield f"both      {render.count(len(found.both), 'file')}"
-    yield from (f"  {_text(path)}" for path in found.both)
-    yield f"only {found.first}: {found.first_only}, only {found.second}: {found.second_only}"
-    for merged in found.merges:
-        yield _merge_line(merged)
-        yield from _clash_lines(merged.clashes)
-
-
-def _merge_line(merged: Against) -> str:
-    what = f"{merged.theirs} into {merged.ours}"
-    if merged.problem:
-        return f"{what}: {merged.problem}"
-    clashes = len(merged.clashes)
-    return f"{what}: {render.count(clashes, 'conflict') if clashes else 'no conflict'}"
