@@ -123,10 +123,11 @@ def _attempt(workspace: Path, directory: Path, pack: Path, request: WorkRequest)
     if why:
         raise CspaceError(f"its repository can not be followed: {why}")
     types = object_types(scratch, (*filter(None, [names.head]), *names.notes.values()))
-    if names.head and types.get(names.head, ("",))[0] != "commit":
+    commits = {one for one, (kind, _) in types.items() if kind == "commit"}
+    if names.head and names.head not in commits:
         raise CommandFailed(f"its head {names.head} is gone, or no commit")
     branch = names.branch.decode("utf-8", "backslashreplace") if names.branch else None
-    notes = {name: one for name, one in names.notes.items() if one in types}
+    notes = {name: one for name, one in names.notes.items() if one in commits}
     work = Work(branch, names.head, None, notes=notes)
     if not request.committed:
         work = _with_tree(scratch, workspace, work, request.limits)

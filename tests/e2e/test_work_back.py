@@ -39,13 +39,10 @@ git add work.txt && git commit --quiet --message 'Work'
 first=$(git rev-list --max-parents=0 HEAD)
 git replace HEAD "$first"
 git rev-parse HEAD >.git/info/grafts
-printf '* diff=conv filter=evil merge=evil\\n' >sub.gitattributes
+git update-ref refs/notes/blob "$(printf 'x\\n' | git hash-object -w --stdin)"
 git config diff.conv.textconv 'touch /tmp/sung; cat'
 printf '[core]\\n\\tworktree = %s\\n[include]\\n\\tpath = %s/config.json\\n' "$1" "$1" >>.git/config
 echo "$1/repository/.git/objects" >.git/objects/info/alternates
-printf 'x\\n' | git hash-object -w --stdin >.git/refs/notes-blob
-git update-ref refs/notes/blob "$(cat .git/refs/notes-blob)"
-rm .git/refs/notes-blob
 ln -s "$1/private.txt" private-link
 ln -s "$1/repository/.git" nested-git
 mkdir inner && echo "gitdir: $1/repository/.git" >inner/.git

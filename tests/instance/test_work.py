@@ -337,6 +337,14 @@ def test_notes_come_along_and_refs_that_are_gone_go(
     assert ref not in refs(host)
 
 
+def test_notes_that_are_no_commit_keep_nothing_else_back(workspace: Path, fetch: Fetch) -> None:
+    git(workspace, "update-ref", "refs/notes/blob", git(workspace, "rev-parse", "HEAD:.gitignore"))
+    git(workspace, "update-ref", "refs/notes/gone/deeper", "HEAD")
+    (workspace / ".git/refs/notes/gone/deeper").write_text("0" * 39 + "1\n", encoding="utf-8")
+    work = fetch()
+    assert (work.notes, work.problem) == ({}, None)
+
+
 def test_forgetting_removes_every_ref_and_no_other_instances(
     host: Path, workspace: Path, fetch: Fetch
 ) -> None:
