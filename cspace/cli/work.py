@@ -26,7 +26,7 @@ from cspace.cli.work_show import (
     show_patch,
 )
 from cspace.deps import Deps
-from cspace.errors import Conflict, CspaceError, PartialFailure, UsageError
+from cspace.errors import Conflict, CspaceError, PartialFailure, UsageError, expected
 
 if TYPE_CHECKING:
     from cspace.lifecycle.host import Host
@@ -129,8 +129,8 @@ def pull(
                 raise outcome.error or AssertionError(outcome.name)
             _check_sensitive(host, outcome.result, "pull", asks=not as_json, said=accept_sensitive)
             done.append(core.apply_pull(host.project, outcome.result))
-        except CspaceError as error:
-            failed.append((outcome.name, error))
+        except (CspaceError, OSError) as error:
+            failed.append((outcome.name, expected(error)))
     _show_pulled(done, failed, as_json=as_json)
 
 

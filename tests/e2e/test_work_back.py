@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,12 @@ def started(person: Person, name: str) -> str:
     return docker("inspect", "--format={{.Id}} {{.State.StartedAt}}", person.container(name))
 
 
+def on_terminal(person: Person, *words: str, ok: int = 0, said: str = "") -> str:
+    """Run cspace with a terminal; return all that it showed there."""
+    line = shlex.join((str(person.program), *words))
+    return person.run("script", "-qec", line, "/dev/null", ok=(ok,), stdin=said).out
+
+
 def refs(person: Person) -> set[str]:
     return set(person.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines())
 
@@ -99,6 +106,13 @@ def test_a_log_shows_commits_and_their_notes(pair: Person) -> None:
     assert "has no commits of its own" in pair.cspace("log", "venus").err
 
 
+def test_on_a_terminal_nothing_of_a_patch_moves_the_cursor(pair: Person) -> None:
+    shown = on_terminal(pair, "diff", "mercury")
+    assert "+draft\\x1b[2J" in shown
+    assert "\x1b" not in shown
+    assert "Binary files /dev/null and b/picture.bin differ" in shown
+
+
 def test_a_stopped_and_a_dormant_instance_answer_too(pair: Person) -> None:
     pair.cspace("stop", "mercury")
     assert "numbers.txt" in pair.cspace("diff", "mercury", "--stat").out
@@ -122,7 +136,9 @@ def test_commits_come_by_pull_and_merge_and_sensitive_ones_only_when_looked_at(
     assert pair.git("rev-parse", "cspace/venus") == before
     (failed,) = pair.cspace("pull", "mercury", "venus", "--json", ok=7).json["failed"]
     assert (failed["name"], failed["error"]["exit_code"]) == ("venus", 4)
-    pair.cspace("pull", "venus", "--accept-sensitive")
+    assert "Take it? [y/N]" in on_terminal(pair, "pull", "venus", ok=4, said="n\n")
+    assert pair.git("rev-parse", "cspace/venus") == before
+    on_terminal(pair, "pull", "venus", said="y\n")
 
     compared = pair.cspace("compare", "mercury", "venus", "--json").json["comparison"]
     assert compared["both"] == ["numbers.txt"]
