@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import NewPerson
-from tests.e2e.outside import MARKER, make_outside, ordinary_person
+from tests.e2e.outside import MARKER, Outside, make_outside, ordinary_person
 from tests.e2e.person import Person, docker
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
@@ -51,12 +51,17 @@ mkdir inner && echo "gitdir: $1/repository/.git" >inner/.git
 
 
 @pytest.fixture(scope="module")
-def pair(new: NewPerson) -> Iterator[Person]:
-    """Return a person with two instances, in one of which an agent worked."""
-    with new() as one:
+def outside(new: NewPerson, program: Path, engine: str) -> Iterator[Outside]:
+    """Return a person with two instances, in one of which an agent worked, and private files."""
+    with ordinary_person(new, program, engine) as one:
         one.cspace("up", "mercury", "venus", "--no-attach")
         one.inside("mercury", "bash", "-c", WORK)
-        yield one
+        yield make_outside(one)
+
+
+@pytest.fixture
+def pair(outside: Outside) -> Person:
+    return outside.person
 
 
 def started(person: Person, name: str) -> str:
@@ -85,15 +90,8 @@ def test_a_diff_is_a_patch_of_all_that_the_agent_did_and_disturbs_nobody(pair: P
     assert sorted(path.name for path in naive.iterdir()) == [
         ".git", "README.md", "draft.txt", "numbers.txt", "picture.bin",
     ]  # fmt: skip
-    names = {
-        change["path"]
-        for change in pair.cspace("diff", "mercury", "--json").json["diff"]["changes"]
-    }
-    assert names == {"draft.txt", "numbers.txt", "picture.bin"}
-    committed = pair.cspace("diff", "mercury", "--committed", "--stat").out
-    assert "numbers.txt" in committed
-    assert "draft.txt" not in committed
-    assert "numbers.txt" not in pair.cspace("diff", "mercury", "--", "draft.txt").out
+    shown = pair.cspace("diff", "mercury", "--committed", "--json").json["diff"]
+    assert [change["path"] for change in shown["changes"]] == ["numbers.txt"]
 
 
 def test_a_log_shows_commits_and_their_notes(pair: Person) -> None:
@@ -101,9 +99,6 @@ def test_a_log_shows_commits_and_their_notes(pair: Person) -> None:
     assert "    Count\n" in said.out
     assert "Notes (cs/decisions):\n    to fifty is enough\n" in said.out
     assert "2 files not committed yet" in said.err
-    (commit,) = pair.cspace("log", "mercury", "--json").json["log"]["commits"]
-    assert commit["notes"] == {"cs/decisions": "to fifty is enough"}
-    assert "has no commits of its own" in pair.cspace("log", "venus").err
 
 
 def test_on_a_terminal_nothing_of_a_patch_moves_the_cursor(pair: Person) -> None:
@@ -113,48 +108,40 @@ def test_on_a_terminal_nothing_of_a_patch_moves_the_cursor(pair: Person) -> None
     assert "Binary files /dev/null and b/picture.bin differ" in shown
 
 
-def test_a_stopped_and_a_dormant_instance_answer_too(pair: Person) -> None:
-    pair.cspace("stop", "mercury")
-    assert "numbers.txt" in pair.cspace("diff", "mercury", "--stat").out
-    docker("rm", "--force", pair.container("mercury"))
-    assert "numbers.txt" in pair.cspace("diff", "mercury", "--stat").out
-    pair.cspace("up", "mercury", "--no-attach")
-
-
-def test_commits_come_by_pull_and_merge_and_sensitive_ones_only_when_looked_at(
-    pair: Person,
-) -> None:
+def test_commits_come_by_pull_and_sensitive_ones_only_when_looked_at(pair: Person) -> None:
     pulled = pair.cspace("pull", "--all", "--json").json
     assert {one["branch"] for one in pulled["pulled"]} == {"cspace/mercury", "cspace/venus"}
     noted = pair.git("notes", "--ref=cs/decisions", "show", "cspace/mercury")
     assert noted == "to fifty is enough"
     pair.inside("venus", "bash", "-c", SENSITIVE)
     before = pair.git("rev-parse", "cspace/venus")
-    stopped = pair.cspace("pull", "venus", ok=4)
-    assert "+++ b/.claude/settings.json" in stopped.err
-    assert "hint: look at it, then: cspace pull venus --accept-sensitive" in stopped.err
-    assert pair.git("rev-parse", "cspace/venus") == before
-    (failed,) = pair.cspace("pull", "mercury", "venus", "--json", ok=7).json["failed"]
+    stopped = pair.cspace("pull", "mercury", "venus", "--json", ok=7)
+    (failed,) = stopped.json["failed"]
     assert (failed["name"], failed["error"]["exit_code"]) == ("venus", 4)
+    assert failed["error"]["hint"] == "look at it, then: cspace pull venus --accept-sensitive"
+    assert "+++ b/.claude/settings.json" in stopped.err
     assert "Take it? [y/N]" in on_terminal(pair, "pull", "venus", ok=4, said="n\n")
     assert pair.git("rev-parse", "cspace/venus") == before
     on_terminal(pair, "pull", "venus", said="y\n")
+    assert pair.git("rev-parse", "cspace/venus") != before
 
+
+def test_a_merge_and_a_comparison_say_what_would_conflict(pair: Person) -> None:
     compared = pair.cspace("compare", "mercury", "venus", "--json").json["comparison"]
     assert compared["both"] == ["numbers.txt"]
     assert compared["merges"][0]["clashes"][0]["paths"] == ["numbers.txt"]
-    assert "1 conflict" in pair.cspace("compare", "mercury", "venus").out
-
     merged = pair.cspace("merge", "mercury", "--json").json["merge"]
     assert merged["commit"] == pair.git("rev-parse", "HEAD")
     assert (pair.repo / "numbers.txt").is_file()
-    assert "nothing was moved" in pair.cspace("merge", "venus", ok=4).err
     refused = pair.cspace("merge", "venus", "--accept-sensitive", ok=4)
-    assert "numbers.txt" in refused.err
+    assert "contents: numbers.txt" in refused.err
     assert pair.git("status", "--porcelain", "--untracked-files=no") == ""
-    begun = pair.cspace("merge", "venus", "--accept-sensitive", "--with-conflicts", ok=4)
-    assert "has begun" in begun.err
-    pair.git("merge", "--abort")
+
+
+def test_an_instance_without_a_container_answers_too(pair: Person) -> None:
+    docker("rm", "--force", pair.container("mercury"))
+    assert "draft.txt" in pair.cspace("diff", "mercury", "--stat").out
+    pair.cspace("up", "mercury", "--no-attach")
 
 
 def test_wrong_uses_say_what_to_do(pair: Person) -> None:
@@ -164,61 +151,52 @@ def test_wrong_uses_say_what_to_do(pair: Person) -> None:
     assert "outside of the repository" in pair.cspace("diff", "venus", "--", "../x", ok=2).err
 
 
-def test_what_was_fetched_goes_with_the_instance(pair: Person) -> None:
-    pair.cspace("diff", "venus")
-    assert any("refs/cspace/instances/venus/head" in ref for ref in refs(pair))
-    pair.cspace("down", "venus")
-    assert not any("refs/cspace/instances/venus/" in ref for ref in refs(pair))
-    # Of one that went in another way, it may be all that is left.
-    pair.git("update-ref", "refs/cspace/instances/pluto/head", "HEAD")
-    (left,) = (
-        one
-        for one in pair.cspace("prune", "--dry-run", "--json").json["found"]
-        if one["kind"] == "work"
-    )
-    pair.run("sh", "-c", left["remedy"].partition(": ")[2])
-    assert not any("instances/pluto" in ref for ref in refs(pair))
-
-
 def test_planted_tricks_hazard_reach_nothing_outside_and_move_no_other_ref(
-    new: NewPerson, program: Path, engine: str
+    outside: Outside,
 ) -> None:
-    with ordinary_person(new, program, engine) as person:
-        outside = make_outside(person)
-        person.cspace("up", "mercury", "venus", "--no-attach")
-        person.inside("mercury", "bash", "-c", TRICKS, "-", str(outside.path))
-        before, seen = refs(person), outside.look()
-        answers = [
-            person.cspace(*words)
-            for words in (
-                ("diff", "mercury"), ("diff", "mercury", "--stat"), ("log", "mercury"),
-                ("compare", "mercury", "venus"), ("pull", "mercury"), ("prune", "--dry-run"),
-            )
-        ]  # fmt: skip
-        answers.append(person.cspace("merge", "mercury"))
-        answers.append(person.run(person.program, "doctor", ok=(0, 8)))
-        assert "work.txt" in answers[1].out
-        assert "    Work\n" in answers[2].out
-        changed = {ref for ref in refs(person) ^ before if not ref.startswith(OURS)}
-        assert {ref.split()[0] for ref in changed} == {"refs/heads/main"}
-        assert outside.look() == seen
-        assert outside.taken() == []
-        assert MARKER not in json.dumps([each.out + each.err for each in answers])
+    person = outside.person
+    person.inside("mercury", "bash", "-c", TRICKS, "-", str(outside.path))
+    before, seen = refs(person), outside.look()
+    work = ("diff mercury --stat", "log mercury", "pull mercury", "merge mercury")
+    others = ("compare mercury venus", "prune --dry-run")
+    answers = [person.cspace(*words.split()) for words in (*work, *others)]
+    answers.append(person.run(person.program, "doctor", ok=(0, 8)))
+    assert "work.txt" in answers[0].out
+    assert "    Work\n" in answers[1].out
+    changed = {ref for ref in refs(person) ^ before if not ref.startswith(OURS)}
+    assert {ref.split()[0] for ref in changed} == {"refs/heads/main"}
+    assert outside.look() == seen
+    assert outside.taken() == []
+    assert MARKER not in json.dumps([each.out + each.err for each in answers])
 
 
-REFUSED = """
-blob=$(git hash-object -w README.md)
+# The branch that TRICKS left it on.
+REFUSED = r"""
+blob=$(printf 'x\n' | git hash-object -w --stdin)
 tree=$(printf '100644 blob %s\t.GIT\n' "$blob" | git mktree)
-git update-ref refs/heads/cspace/mercury "$(git commit-tree -m evil "$tree")"
+git update-ref refs/heads/tricks "$(git commit-tree -m evil "$tree")"
 """
 
 
 def test_objects_that_git_calls_dangerous_hazard_are_refused_and_move_nothing(
     pair: Person,
 ) -> None:
-    pair.inside("mercury", "bash", "-c", REFUSED)
+    # No git but a bare one goes into a work tree that TRICKS sent elsewhere.
+    pair.inside("mercury", "env", "GIT_WORK_TREE=/workspace", "bash", "-c", REFUSED)
     before = refs(pair)
     refused = pair.cspace("pull", "mercury", ok=5)
     assert "git refuses the work of mercury" in refused.err
     assert "hasDotgit" in refused.err
     assert refs(pair) == before
+
+
+def test_what_was_fetched_goes_with_the_instance(pair: Person) -> None:
+    assert any("refs/cspace/instances/venus/head" in ref for ref in refs(pair))
+    pair.cspace("down", "venus")
+    assert not any("refs/cspace/instances/venus/" in ref for ref in refs(pair))
+    # Of one that went in another way, it may be all that is left.
+    pair.git("update-ref", "refs/cspace/instances/pluto/head", "HEAD")
+    found = pair.cspace("prune", "--dry-run", "--json").json["found"]
+    (left,) = (one for one in found if one["kind"] == "work")
+    pair.run("sh", "-c", left["remedy"].partition(": ")[2])
+    assert not any("instances/pluto" in ref for ref in refs(pair))
