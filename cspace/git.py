@@ -292,3 +292,16 @@ def notes_in_merge(repository: Path) -> frozenset[str]:
     marks = (common / "NOTES_MERGE_REF", *common.glob("worktrees/*/NOTES_MERGE_REF"))
     said = (mark.read_text(encoding="utf-8") for mark in marks if mark.is_file())
     return frozenset(text.removeprefix("ref: ").strip() for text in said)
+
+
+def worktrees_on(repository: Path, branch: str) -> tuple[Path, ...]:
+    """Return the work trees that are on a branch, and the marks of those that rebase it."""
+    listed = git(repository, "worktree", "list", "--porcelain", "-z").text.split("\0\0")
+    entries = [entry.strip("\0").split("\0") for entry in listed]
+    on = [entry[0] for entry in entries if f"branch refs/heads/{branch}" in entry]
+    words = ("--path-format=absolute", "--git-common-dir")
+    common = Path(git(repository, "rev-parse", *words).text)
+    marks = (*common.glob("rebase-*/head-name"), *common.glob("worktrees/*/rebase-*/head-name"))
+    name = f"refs/heads/{branch}".encode("utf-8", "surrogateescape")
+    rebasing = [mark.parent for mark in marks if mark.read_bytes().strip() == name]
+    return (*(Path(top.removeprefix("worktree ")) for top in on), *rebasing)

@@ -198,3 +198,22 @@ def attribute(repository: Path, name: str, path: str) -> str:
     """Return what git takes an attribute of a path for; `unspecified` where nothing says."""
     answer = git(repository, *_QUIET, "check-attr", "-z", name, "--", path).text
     return answer.split("\0")[2]
+
+
+def merge(repository: Path, commit: str, branch: str) -> None:
+    """Merge a commit into what is checked out, as the user would: their message, hooks, identity.
+
+    Args:
+        branch: what the message calls it.
+
+    Raises:
+        CommandFailed: git or a hook said no; MERGE_HEAD tells whether the merge has begun.
+    """
+    named = f"{commit}\t\tbranch '{branch}' of .\n".encode()
+    message = git(repository, "fmt-merge-msg", stdin=named).text
+    git(repository, "merge", "--no-edit", "-m", f"{message}\n", commit)
+
+
+def is_clean(repository: Path) -> bool:
+    """Tell whether nothing is staged."""
+    return git(repository, "diff", "--cached", "--quiet", "--no-ext-diff", ok=(0, 1)).code == 0

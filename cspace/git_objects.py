@@ -167,6 +167,15 @@ def object_sizes(repository: Path, ids: Iterable[str]) -> dict[str, int]:
     return {found[0]: int(found[2]) for found in words if len(found) == 3}
 
 
+def object_types(repository: Path, ids: Iterable[str]) -> dict[str, str]:
+    """Return what each object is that exists: commit, tree, blob or tag."""
+    asked = "".join(f"{one}\n" for one in ids).encode("ascii")
+    words = ("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
+    answer = git(repository, *words, stdin=asked, env=AS_STORED).text
+    pairs = (line.split(" ") for line in answer.splitlines())
+    return {one: kind for one, kind in pairs if kind != "missing"}
+
+
 def size_on_disk(repository: Path, tips: Iterable[str], without: Iterable[str]) -> int:
     """Return the bytes that the objects take which tips reach, and none of the others."""
     asked = "".join([*(f"{one}\n" for one in tips), *(f"^{one}\n" for one in without)])
@@ -209,6 +218,17 @@ def check_connected(repository: Path, prefix: str, family: str) -> None:
         repository, "rev-list", "--objects", "--quiet", f"--glob={prefix}/*",
         "--not", f"--exclude={family}/*", "--all", env=AS_STORED,
     )  # fmt: skip
+
+
+def check_reached(repository: Path, tips: Iterable[str]) -> None:
+    """Walk from tips to what any ref reaches.
+
+    Raises:
+        CommandFailed: an object on the way is missing.
+    """
+    asked = "".join(f"{one}\n" for one in tips).encode("ascii")
+    words = ("rev-list", "--objects", "--quiet", "--stdin", "--not", "--all")
+    git(repository, *words, stdin=asked, env=AS_STORED)
 
 
 def count_commits(repository: Path, tips: Iterable[str], family: str) -> int:

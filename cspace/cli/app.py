@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from cspace.cli import context_server, doctor, inside, lifecycle, project, prune
+from cspace.cli import context_server, doctor, inside, lifecycle, project, prune, work
 from cspace.cli.later import load_later
 from cspace.cli.render import note, prepare_streams, progress, show_error
 from cspace.deps import make_deps
@@ -32,6 +32,7 @@ app = typer.Typer(
 project.register(app)
 lifecycle.register(app)
 inside.register(app)
+work.register(app)
 doctor.register(app)
 app.command()(prune.prune)
 app.command()(context_server.context_server)

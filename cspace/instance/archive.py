@@ -8,47 +8,37 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
-from cspace import files, git, git_objects, proc
+from cspace import files, git, git_objects
 from cspace.engine.model import Mount
-from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound
-from cspace.files import Owner
+from cspace.errors import CommandFailed, Conflict, CspaceError
+from cspace.instance.exchange import (
+    EXCHANGE,
+    HOST,
+    PROGRAM,
+    WORKSPACE,
+    Go,
+    Isolated,
+    Place,
+    check_answer,
+    exchanging,
+    tell,
+)
 from cspace.instance.snapshot_bundle import Header, open_pack, read_header
 from cspace.instance.snapshot_manifest import Manifest, parse_manifest
 from cspace.instance.unchanged import check_unchanged
-from cspace.paths import INSIDE
 
 ROOT = "refs/cspace/archive"
 # That of a million paths; what a container made can claim to be larger.
 MAX_MANIFEST_BYTES = 256 * 1024 * 1024
-_EXCHANGE_PREFIX = "archive-"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _REF = re.compile(rf"{ROOT}/([a-z0-9-]+)/(\d{{8}}T\d{{6}}Z(?:-\d+)?)/snapshot", re.ASCII)
-# -I: a package named cspace in the work directory is an agent's.
-_PROGRAM = (INSIDE.python, "-I", "-m", "cspace.instance.snapshot")
-_WORKSPACE, _EXCHANGE, _BUNDLE, _HOST = "/workspace", "/exchange", "archive.bundle", "host"
-_ERRORS: dict[int, type[CspaceError]] = {3: NotFound, 4: Conflict, 5: CommandFailed}
-
-# Writes a line to a started program's stdin, for which it waits, and returns what it answered.
-Go = Callable[[], proc.Result]
-
-
-class Isolated(Protocol):
-    """Starts a program of our image in a throw-away container without network and secrets."""
-
-    def __call__(
-        self, argv: tuple[str, ...], mounts: tuple[Mount, ...]
-    ) -> contextlib.AbstractContextManager[Go]:
-        """Start argv as the container's user; every exit code is an answer."""
+_BUNDLE = "archive.bundle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +59,11 @@ class Archive:
         return f"{ROOT}/{self.name}/{self.stamp}"
 
     @property
+    def own(self) -> str:
+        """The prefix of the refs of the workspace's own repository."""
+        return f"{self.ref}/0/"
+
+    @property
     def reference(self) -> str:
         """What a person calls it."""
         return f"{self.name}/{self.stamp}"
@@ -77,20 +72,6 @@ class Archive:
     def time(self) -> datetime:
         """When it was made."""
         return datetime.strptime(self.stamp.partition("-")[0], _STAMP).replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An instance's workspace on the host, and where files are exchanged with its container.
-
-    Attributes:
-        exchange: a directory of the host's in which a temporary one is made.
-    """
-
-    name: str
-    workspace: Path
-    exchange: Path
-    owner: Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +100,12 @@ def packing(
     Starting takes longer than packing, and an instance may be stopped meanwhile.
     """
     argv = (
-        *_PROGRAM, "pack", "--workspace", _WORKSPACE, "--output", _EXCHANGE,
-        "--host", f"{_EXCHANGE}/{_HOST}", "--object-format", git.object_format(repository),
+        *PROGRAM, "pack", "--workspace", WORKSPACE, "--output", EXCHANGE,
+        "--host", HOST, "--object-format", git.object_format(repository),
         f"--at={int(at.timestamp())}", *(("--opaque",) if opaque else ()),
     )  # fmt: skip
-    with _exchange(place) as exchange:
-        mounts = (Mount(place.workspace, _WORKSPACE, read_only=True), Mount(exchange, _EXCHANGE))
+    with exchanging(place) as exchange:
+        mounts = (Mount(place.workspace, WORKSPACE, read_only=True), Mount(exchange, EXCHANGE))
         with isolated(argv, mounts) as go:
             yield Packing(repository, place, isolated, exchange, at, go)
 
@@ -179,21 +160,15 @@ def _naming(repository: Path, name: str) -> Iterator[None]:
 def _pack(started: Packing) -> None:
     place, repository = started.place, started.repository
     known, cuts = git.list_tips(repository), git.list_cuts(repository)
-    _tell(place, started.exchange, known=known, shallow=cuts)
+    tell(place, started.exchange, known=known, shallow=cuts)
     try:
-        _check_answer(started.go(), f"the work of {place.name} can not be archived")
+        check_answer(started.go(), f"the work of {place.name} can not be archived")
     except CspaceError as error:
         first = error.hint or f"make room in {place.exchange}, or repair what is named"
         error.hint = (
             f"{first}; to do it inside: cspace start {place.name}; then: cspace down {place.name}"
         )
         raise
-
-
-def _tell(place: Place, exchange: Path, **lines: Collection[str]) -> None:
-    """Write down commits for the program in the container: argv may be too short for all refs."""
-    text = "".join(f"{word} {one}\n" for word, ids in lines.items() for one in ids)
-    files.write_atomic(exchange / _HOST, text, owner=place.owner)
 
 
 def _take(started: Packing) -> Header:
@@ -304,44 +279,14 @@ def restore_workspace(
     Raises:
         CspaceError: it could not be written.
     """
-    with _exchange(place) as exchange:
+    with exchanging(place) as exchange:
         make_bundle(repository, archive, exchange / _BUNDLE, known)
         files.give(exchange / _BUNDLE, place.owner)
-        _tell(place, exchange, known=known)
+        tell(place, exchange, known=known)
         argv = (
-            *_PROGRAM, "unpack", "--workspace", _WORKSPACE, "--bundle", f"{_EXCHANGE}/{_BUNDLE}",
-            "--host", f"{_EXCHANGE}/{_HOST}",
+            *PROGRAM, "unpack", "--workspace", WORKSPACE, "--bundle", f"{EXCHANGE}/{_BUNDLE}",
+            "--host", HOST,
         )  # fmt: skip
-        mounts = (Mount(place.workspace, _WORKSPACE), Mount(exchange, _EXCHANGE))
+        mounts = (Mount(place.workspace, WORKSPACE), Mount(exchange, EXCHANGE))
         with isolated(argv, mounts) as go:
-            _check_answer(go(), f"{archive.ref} can not be restored")
-
-
-def list_exchanges(directory: Path) -> tuple[Path, ...]:
-    """List the temporary directories that are there for exchange with a container."""
-    return tuple(sorted(directory.glob(f"{_EXCHANGE_PREFIX}*")))
-
-
-@contextlib.contextmanager
-def _exchange(place: Place) -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix=_EXCHANGE_PREFIX, dir=place.exchange))
-    try:
-        files.give(directory, place.owner)
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _check_answer(result: proc.Result, failed: str) -> None:
-    """Raise what the program raised in its container."""
-    if result.code == 0:
-        return
-    try:
-        answer = json.loads(result.stdout)
-        message, hint = str(answer["message"]), answer["hint"]
-    except (ValueError, TypeError, KeyError) as error:
-        said = result.stderr.decode("utf-8", "replace")
-        raise proc.failure(result.argv, result.code, said) from error
-    raise _ERRORS.get(result.code, CspaceError)(
-        f"{failed}: {message}", hint=hint if isinstance(hint, str) else None
-    )
+            check_answer(go(), f"{archive.ref} can not be restored")

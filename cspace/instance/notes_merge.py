@@ -1,4 +1,4 @@
-"""Merges the commit notes of an archived workspace into the host's.
+"""Merges the commit notes that came out of a workspace into the host's.
 
 The merge is made in a scratch repository: `git notes merge` would use the user's configuration and
 move the ref without looking whether somebody else moved it meanwhile.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from cspace import git, git_objects
 from cspace.errors import CommandFailed, Conflict, CspaceError, expected
-from cspace.instance.archive import Archive
 from cspace.instance.snapshot_git import create_scratch
 
 NOTES = "refs/notes"
@@ -28,16 +28,18 @@ _IDENTITY = {
 }
 
 
-def merge_notes(repository: Path, archive: Archive) -> tuple[str, ...]:
-    """Merge each notes ref of an archived workspace's own repository into the host's of that name.
+def merge_notes(repository: Path, prefix: str) -> tuple[str, ...]:
+    """Merge each notes ref that a workspace's repository had into the host's of that name.
 
-    No line of a note is lost. Repeated, it changes nothing more. What can not be merged stays in
-    the archive, which a teardown goes on with.
+    No line of a note is lost. Repeated, it changes nothing more. What can not be merged stays
+    where it is, and a teardown goes on.
+
+    Args:
+        prefix: what the refs that came out of the workspace are below, with the final slash.
 
     Returns:
         What was not merged and why, one sentence each.
     """
-    prefix = f"{archive.ref}/0/"
     found = git.list_refs(repository, f"{prefix}{NOTES}")
     busy = git.notes_in_merge(repository) if found else frozenset[str]()
     notices = []
@@ -63,7 +65,8 @@ def _merge_into(repository: Path, ref: str, theirs: str) -> None:
         mine = git.list_refs(repository, ref).get(ref)
         if mine == theirs or (mine and git.is_ancestor(repository, theirs, mine)):
             return
-        _check_notes(repository, theirs)
+        for _ in iter_notes(repository, theirs):
+            pass  # each is looked at
         forward = mine is None or git.is_ancestor(repository, mine, theirs)
         merged = theirs if forward or mine is None else _merge(repository, mine, theirs)
         try:
@@ -76,8 +79,10 @@ def _merge_into(repository: Path, ref: str, theirs: str) -> None:
     raise Conflict("something else keeps moving it")
 
 
-def _check_notes(repository: Path, commit: str) -> None:
-    """Refuse what an agent could have put in the place of notes; stops early where it is endless.
+def iter_notes(repository: Path, commit: str) -> Iterator[tuple[str, str]]:
+    """Yield the object and the blob of each note that a commit holds.
+
+    What an agent could have put in the place of notes is refused, early where it is endless.
 
     Raises:
         CspaceError: with what is wrong.
@@ -87,14 +92,26 @@ def _check_notes(repository: Path, commit: str) -> None:
     for number, entry in enumerate(git_objects.iter_tree(repository, commit, trees=True)):
         if number >= MOST_NOTES:
             raise CspaceError(f"it holds more than {MOST_NOTES} notes")
-        if entry.kind not in ("blob", "tree") or entry.mode not in ("100644", "100755", "040000"):
-            raise CspaceError(f"it holds a {entry.kind} of mode {entry.mode}, which is no note")
-        if not _HEX.fullmatch(name := entry.path.replace(b"/", b"")):
-            raise CspaceError("it holds a path that names no object")
-        if entry.kind == "blob" and len(name) != len(commit):
-            raise CspaceError("it holds a path that names no object")
-        if entry.size > LARGEST_NOTE:
-            raise CspaceError(f"it holds a note of {entry.size} bytes")
+        name = _name(entry, len(commit))
+        if entry.kind == "blob":
+            yield name, entry.id
+
+
+def _name(entry: git_objects.TreeEntry, length: int) -> str:
+    """Return what a path of notes names, which has so many letters where it is a note's.
+
+    Raises:
+        CspaceError: it is no such path.
+    """
+    if entry.kind not in ("blob", "tree") or entry.mode not in ("100644", "100755", "040000"):
+        raise CspaceError(f"it holds a {entry.kind} of mode {entry.mode}, which is no note")
+    if not _HEX.fullmatch(name := entry.path.replace(b"/", b"")):
+        raise CspaceError("it holds a path that names no object")
+    if entry.kind == "blob" and len(name) != length:
+        raise CspaceError("it holds a path that names no object")
+    if entry.size > LARGEST_NOTE:
+        raise CspaceError(f"it holds a note of {entry.size} bytes")
+    return name.decode("ascii")
 
 
 def _merge(repository: Path, mine: str, theirs: str) -> str:

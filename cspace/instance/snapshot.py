@@ -16,6 +16,8 @@ from pathlib import Path
 from cspace.errors import CspaceError
 from cspace.instance.snapshot_pack import IGNORED_EACH, IGNORED_TOTAL, Request, pack
 from cspace.instance.snapshot_unpack import unpack
+from cspace.instance.work_pack import WorkRequest, pack_work
+from cspace.instance.work_tree import LARGEST_FILE, LARGEST_TOTAL, Limits
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -47,6 +49,17 @@ def _pack(arguments: argparse.Namespace) -> None:
     pack(arguments.workspace, arguments.output, request)
 
 
+def _work(arguments: argparse.Namespace) -> None:
+    known, _ = _host(arguments)
+    request = WorkRequest(
+        known=known,
+        object_format=arguments.object_format,
+        committed=arguments.committed,
+        limits=Limits(arguments.each, arguments.total),
+    )
+    pack_work(arguments.workspace, arguments.output, request)
+
+
 def _unpack(arguments: argparse.Namespace) -> None:
     known, _ = _host(arguments)
     unpack(arguments.workspace, arguments.bundle, known)
@@ -67,8 +80,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     packing = commands.add_parser("pack", help="write OUTPUT/archive.bundle")
     packing.set_defaults(command=_pack)
-    packing.add_argument("--output", type=Path, required=True)
-    packing.add_argument("--object-format", choices=("sha1", "sha256"), default="sha1")
     packing.add_argument("--at", type=int, default=0, help="seconds since 1970")
     packing.add_argument("--opaque", action="store_true", help="carry object stores as files")
     packing.add_argument("--ignored-each", type=int, default=IGNORED_EACH, help="bytes")
@@ -76,7 +87,15 @@ def _parser() -> argparse.ArgumentParser:
     unpacking = commands.add_parser("unpack", help="make a workspace what a bundle says")
     unpacking.set_defaults(command=_unpack)
     unpacking.add_argument("--bundle", type=Path, required=True)
-    for command in (packing, unpacking):
+    working = commands.add_parser("work", help="write OUTPUT/work.json and OUTPUT/work.pack")
+    working.set_defaults(command=_work)
+    working.add_argument("--committed", action="store_true", help="without uncommitted files")
+    working.add_argument("--each", type=int, default=LARGEST_FILE, help="bytes")
+    working.add_argument("--total", type=int, default=LARGEST_TOTAL, help="bytes")
+    for command in (packing, working):
+        command.add_argument("--output", type=Path, required=True)
+        command.add_argument("--object-format", choices=("sha1", "sha256"), default="sha1")
+    for command in (packing, unpacking, working):
         command.add_argument("--workspace", type=Path, required=True)
         command.add_argument("--host", type=Path, help="a file of lines: known ID, shallow ID")
         command.add_argument("--known", nargs="*", default=(), metavar="ID")

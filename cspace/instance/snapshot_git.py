@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace import proc
+from cspace.errors import CspaceError
 
 # Level 1: teardown waits for the packing, and `git gc` packs better later. Large files are neither
 # held in memory nor compared with others.
@@ -30,6 +31,7 @@ _CONFIGURATION = """\
 [gc]
 	auto = 0
 {extensions}"""
+MOST_PATHS = 2_000_000
 # A packed ref can have a name of any length; as a file, with `.lock` behind it, it can not.
 MOST_REF_BYTES = 1000
 MOST_PART_BYTES = 250
@@ -119,6 +121,22 @@ def tree_objects(scratch: Scratch, commits: Iterable[str]) -> set[str]:
     asked = "".join(f"{one}^{{tree}}\n" for one in commits).encode("ascii")
     words = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin")
     return set(scratch.run(*words, stdin=asked).text.split())
+
+
+def check_paths(scratch: Scratch, commit: str) -> None:
+    """Refuse a tree that names more paths than anybody has: git would walk it without an end.
+
+    Raises:
+        CspaceError: it does.
+    """
+    words = ("ls-tree", "-r", "-t", "-z", "--name-only", commit)
+    found = 0
+    with proc.talk("git", *words, env=scratch.environment()) as process:
+        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+        while chunk := process.stdout.read(1 << 16):
+            found += chunk.count(b"\0")
+            if found > MOST_PATHS:
+                raise CspaceError(f"the tree of {commit} names more than {MOST_PATHS} paths")
 
 
 def is_sparse(index: bytes) -> bool:

@@ -56,11 +56,11 @@ def list_files(tree: Tree, repository: Repository) -> dict[bytes, Entry]:
 
 def read_names(root: Path, files: dict[bytes, Entry]) -> Names:
     """Collect every object that a git directory names, linked worktrees' parts included."""
-    read = {name: _read(join(root, e.path)) for name, e in files.items() if _is_read(name)}
-    packed = read.get(b"packed-refs", b"")
+    contents = {name: read(join(root, e.path)) for name, e in files.items() if _is_read(name)}
+    packed = contents.get(b"packed-refs", b"")
     refs = {name: found.decode() for found, name in _PACKED.findall(packed)}
     heads: dict[bytes, bytes] = {}
-    for name, content in read.items():
+    for name, content in contents.items():
         local = _local(name)
         whole = _WHOLE_ID.fullmatch(content)
         if whole and (local == b"HEAD" or local.startswith(b"refs/")):
@@ -68,7 +68,7 @@ def read_names(root: Path, files: dict[bytes, Entry]) -> Names:
         if local == b"HEAD":
             heads[name] = content
     commits = (_follow(content, refs) for content in heads.values())
-    mentioned = {found.decode() for content in read.values() for found in _ID.findall(content)}
+    mentioned = {found.decode() for content in contents.values() for found in _ID.findall(content)}
     return Names(
         refs=refs,
         heads=tuple(sorted({commit for commit in commits if commit})),
@@ -96,11 +96,13 @@ def _is_read(name: bytes) -> bool:
     return plain or local == b"packed-refs" or local.startswith(_MENTIONING)
 
 
-def _read(path: bytes) -> bytes:
+def read(path: bytes) -> bytes:
+    """Return the bytes of a file in a git directory; of HEAD as a link, what git takes it for."""
     # HEAD as a link to a ref is git's oldest form of a symbolic ref.
     if os.path.islink(path):  # noqa: PTH114  names are bytes
         return b"ref: " + os.readlink(path)  # noqa: PTH115  names are bytes
-    with open(path, "rb") as file:  # noqa: PTH123  names are bytes
+    # A FIFO in its place would have a plain open wait for good.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         return file.read()
 
 
@@ -138,7 +140,7 @@ def object_format_of(extensions: str) -> str:
 def read_shallow(directory: bytes) -> frozenset[str]:
     """Return the commits at which a repository's history was cut."""
     try:
-        content = _read(directory + b"/shallow")
+        content = read(directory + b"/shallow")
     except FileNotFoundError:
         return frozenset()
     return frozenset(line.decode("ascii", "replace") for line in content.split())
@@ -153,7 +155,7 @@ def find_worktrees(root: Path, tree: Tree) -> Iterator[tuple[bytes, bytes]]:
         if entry.kind is Kind.DIRECTORY and entry.path in tree.repositories:
             yield worktree, join(root, entry.path)
         elif entry.kind is Kind.FILE:
-            content = _read(join(root, entry.path))
+            content = read(join(root, entry.path))
             directory = os.path.join(  # noqa: PTH118  names are bytes
                 join(root, worktree), content.removeprefix(b"gitdir:").strip()
             )
@@ -166,7 +168,7 @@ def list_outside(root: Path, tree: Tree) -> Iterator[LeftOut]:
     for entry in tree.entries:
         if entry.kind is Kind.FILE and _LINKED.search(entry.path):
             directory = os.path.dirname(join(root, entry.path))  # noqa: PTH120  names are bytes
-            named = _read(join(root, entry.path)).strip().removesuffix(b"/.git")
+            named = read(join(root, entry.path)).strip().removesuffix(b"/.git")
             top = os.path.normpath(os.path.join(directory, named))  # noqa: PTH118
             if not top.startswith(join(root, b"") + b"/"):
                 yield LeftOut(top, 0, "a linked worktree outside of the workspace")
@@ -188,8 +190,8 @@ def read_exclude(directory: bytes) -> bytes:
     """Return the ignore patterns of a git directory or of what a linked worktree belongs to."""
     common = directory
     with contextlib.suppress(FileNotFoundError):
-        common = os.path.join(directory, _read(directory + b"/commondir").strip())  # noqa: PTH118
+        common = os.path.join(directory, read(directory + b"/commondir").strip())  # noqa: PTH118
     try:
-        return _read(common + b"/info/exclude")
+        return read(common + b"/info/exclude")
     except (FileNotFoundError, NotADirectoryError):
         return b""

@@ -124,8 +124,9 @@ def _classify(
 
 
 def _is_head(path: bytes) -> bool:
-    if os.path.islink(path):  # noqa: PTH114  names are bytes
-        return True
+    mode = os.lstat(path).st_mode
+    if not stat.S_ISREG(mode):
+        return stat.S_ISLNK(mode)  # to open a FIFO would wait for good
     with open(path, "rb") as file:  # noqa: PTH123  names are bytes
         return _HEAD.fullmatch(file.read(4096)) is not None
 

@@ -19,6 +19,7 @@ from cspace.instance.plan import Action, Step, plan_down
 from cspace.instance.record import NewerRecord
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
+from cspace.instance.work import forget_work
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
@@ -157,7 +158,10 @@ def _apply_all(
             with host.phase(name, step.action, step.cause):
                 if packing is not None and step.action is Action.ARCHIVE:
                     archived, held = steps.archive_work(packing)
-                    notices = (*merge_notes(host.project.root, archived), *_missing(archived, held))
+                    notices = (
+                        *merge_notes(host.project.root, archived.own),
+                        *_missing(archived, held),
+                    )
                     started.close()
                 else:
                     _apply(host, name, step, held)
@@ -216,6 +220,7 @@ def _apply(host: Host, name: str, step: Step, held: Manifest | None) -> None:
             if held is not None:
                 # Up to here something that is not a container of ours could have written.
                 check_unchanged(host.paths(name).workspace, held)
+            forget_work(host.project.root, name)
             remove_state(host.paths(name))
         case _:
             raise AssertionError(f"{step.action} is not a step of down")

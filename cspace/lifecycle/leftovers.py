@@ -22,7 +22,8 @@ from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.instance import image, labels
-from cspace.instance.archive import ROOT, list_archives, list_exchanges
+from cspace.instance.archive import ROOT, list_archives
+from cspace.instance.exchange import list_exchanges
 from cspace.instance.observe import (
     Observed,
     Status,
@@ -31,6 +32,7 @@ from cspace.instance.observe import (
     state_names,
 )
 from cspace.instance.record import load_record
+from cspace.instance.work import list_kept, prefix_of
 from cspace.lifecycle.archives import measure
 from cspace.migration.staging import list_staged
 from cspace.paths import (
@@ -67,6 +69,7 @@ class Kind(StrEnum):
     INSTANCE = "instance"
     ORPHAN = "orphan"
     ARCHIVES = "archives"
+    WORK = "work"
     SESSIONS = "sessions"
     QUARANTINE = "quarantine"
 
@@ -293,11 +296,25 @@ def _of_project(machine: Machine, root: Path) -> Iterator[Leftover]:
         what = str(root / QUARANTINE)
         yield Leftover(Kind.QUARANTINE, what, size, reason, f"{place} quarantine list")
     with contextlib.suppress(CommandFailed):
+        yield from _fetched(machine, root)
         found = len(list_archives(root))
         if found:
             size = measure(root, f"{ROOT}/")
             reason = f"{found} archive{'' if found == 1 else 's'}"
             yield Leftover(Kind.ARCHIVES, str(root), size, reason, f"{place} archive list")
+
+
+def _fetched(machine: Machine, root: Path) -> Iterator[Leftover]:
+    """Find fetched work of instances whose directory is gone: it may be all that is left of it."""
+    for name in list_kept(root):
+        if not instance_paths(machine.user, project_id(root), name).state.exists():
+            prefix = prefix_of(name)
+            reason = "what was fetched of an instance that is gone"
+            remedy = (
+                f"if nobody needs it: cd {quote(str(root))} && git for-each-ref"
+                f" --format='delete %(refname)' {prefix} | git update-ref --stdin"
+            )
+            yield Leftover(Kind.WORK, f"{root} {prefix}", measure(root, prefix), reason, remedy)
 
 
 def _staged(above: Path) -> Iterator[Leftover]:

@@ -21,6 +21,7 @@ from cspace.events import State as Progress
 from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
+from cspace.instance.exchange import Isolated, Place, list_exchanges
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
 from cspace.instance.secret_sources import GITHUB_TOKEN, Secrets, Source
@@ -47,7 +48,7 @@ def clear_debris(host: Host, name: str) -> None:
 
     Directories first: a container that was about to start with one of them can not any more.
     """
-    for directory in archive.list_exchanges(host.paths(name).state):
+    for directory in list_exchanges(host.paths(name).state):
         trees.remove_tree(directory)
     for place in (*_marked_places(host), host.paths(name).state, host.paths(name).secrets):
         with contextlib.suppress(FileNotFoundError):
@@ -191,8 +192,8 @@ def find_image(host: Host, observed: Observed) -> str | None:
 def start_packing(host: Host, name: str) -> AbstractContextManager[archive.Packing]:
     """Start what `archive_work` needs; the workspace is not read before that."""
     image_tag = find_image(host, host.observe(name)) or host.image.tag
-    isolated = _isolated(host, name, image_tag)
-    return archive.packing(host.project.root, _place(host, name), isolated, host.now())
+    by = isolated(host, name, image_tag)
+    return archive.packing(host.project.root, place_of(host, name), by, host.now())
 
 
 def archive_work(packing: archive.Packing) -> tuple[archive.Archive, Manifest]:
@@ -211,17 +212,19 @@ def unpack_archive(host: Host, observed: Observed) -> None:
     if record is None or record.restoring is None:
         return
     found = find_archive(host.project.root, record.restoring)
-    place, isolated = _place(host, observed.name), _isolated(host, observed.name, host.image.tag)
-    archive.restore_workspace(host.project.root, found, place, isolated, known=record.known)
+    place, by = place_of(host, observed.name), isolated(host, observed.name, host.image.tag)
+    archive.restore_workspace(host.project.root, found, place, by, known=record.known)
     save_record(host.paths(observed.name).record, replace(record, restoring=None), host.owner)
 
 
-def _place(host: Host, name: str) -> archive.Place:
+def place_of(host: Host, name: str) -> Place:
+    """Return where an instance's workspace lies, and where containers hand things over."""
     paths = host.paths(name)
-    return archive.Place(name, paths.workspace, paths.state, host.owner)
+    return Place(name, paths.workspace, paths.state, host.owner)
 
 
-def _isolated(host: Host, name: str, image_tag: str) -> archive.Isolated:
+def isolated(host: Host, name: str, image_tag: str) -> Isolated:
+    """Return what starts throw-away containers that the next call removes if we are killed."""
     task = labels.of_task(host.paths(name).state)
     return functools.partial(host.engine.start_once, image_tag, user=host.owner, labels=task)
 

@@ -74,6 +74,13 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("shell", "mercury"),
     ("attach", "mercury", "--", "--version"),
     ("up", "mercury"),
+    ("up", "venus"),
+    ("diff", "mercury"),
+    ("log", "mercury"),
+    ("compare", "mercury", "venus"),
+    ("pull", "mercury", "--accept-sensitive"),
+    ("merge", "mercury", "--accept-sensitive"),
+    ("down", "--discard", "venus"),
     ("stop", "mercury"),
     ("start", "mercury"),
     ("up", "mercury", "--recreate"),
@@ -248,6 +255,7 @@ def test_planted_hooks_filters_and_settings_hazard_no_command_runs_them_on_the_h
     assert not [answer for answer in said if MARKER in answer.out + answer.err]
 
 
+WORK = ("diff", "log", "pull", "merge")
 # Each makes the `.git` of the current directory lead to the one in $1.
 LEADING = {
     "file": 'rm -rf .git; echo "gitdir: $1" >.git',
@@ -270,8 +278,9 @@ def test_a_git_directory_that_leads_elsewhere_hazard_nothing_there_is_archived(
     person.run("sh", "-c", LEADING[name], "-", outside.repository / ".git", cwd=workspace)
     assert MARKER in plain_git(person, workspace, "log").out
     before = outside.look()
+    work = [person.run(person.program, each, name, ok=(0, 1, 4)) for each in WORK]
     asked = (("status", name), ("up", name), ("down", name))
-    answers = [person.cspace(*words) for words in asked]
+    answers = [*work, *(person.cspace(*words) for words in asked)]
     assert outside.look() == before
     assert outside.taken() == []
     assert not [answer for answer in answers if MARKER in answer.out + answer.err]

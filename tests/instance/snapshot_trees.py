@@ -16,14 +16,8 @@ from typing import Any
 from cspace import proc
 from cspace.engine.model import Mount
 from cspace.files import Owner
-from cspace.instance.archive import (
-    Archive,
-    Go,
-    Isolated,
-    Place,
-    archive_workspace,
-    packing,
-)
+from cspace.instance.archive import Archive, archive_workspace, packing
+from cspace.instance.exchange import Go, Isolated, Place
 from cspace.instance.snapshot_manifest import Manifest, parse_manifest
 from cspace.instance.snapshot_pack import BUNDLE
 from cspace.instance.snapshot_walk import SHARED

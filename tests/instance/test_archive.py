@@ -16,7 +16,6 @@ from cspace.engine.model import Mount
 from cspace.errors import CommandFailed, CspaceError
 from cspace.instance.archive import (
     Archive,
-    Go,
     archive_workspace,
     check_archive,
     list_archives,
@@ -26,6 +25,7 @@ from cspace.instance.archive import (
     remove_archive,
     restore_workspace,
 )
+from cspace.instance.exchange import Go
 from cspace.instance.snapshot_manifest import Carried
 from cspace.instance.snapshot_pack import BUNDLE
 from tests.conftest import Clock

@@ -50,7 +50,7 @@ def test_notes_that_the_host_does_not_have_are_created(
     host: Path, workspace: Path, archived: Callable[[], Archive]
 ) -> None:
     note(workspace, "why")
-    assert merge_notes(host, archived()) == ()
+    assert merge_notes(host, archived().own) == ()
     assert tip(host) == tip(workspace)
     assert read(host) == ["why"]
 
@@ -61,7 +61,7 @@ def test_notes_that_build_on_the_hosts_are_a_fast_forward(
     note(host, "first")
     git(workspace, "fetch", "--quiet", "origin", f"{REF}:{REF}")
     note(workspace, "second")
-    assert merge_notes(host, archived()) == ()
+    assert merge_notes(host, archived().own) == ()
     assert tip(host) == tip(workspace)
 
 
@@ -76,7 +76,7 @@ def test_notes_on_one_commit_from_both_sides_lose_no_line(
         note(where, f"zebra of {where.name}\napple of {where.name}")
     before = tip(host)
     archive = archived()
-    assert merge_notes(host, archive) == ()
+    assert merge_notes(host, archive.own) == ()
     lines = read(host)
     # Not sorted: a record whose lines are in another order is none.
     for where in (host, workspace):
@@ -84,7 +84,7 @@ def test_notes_on_one_commit_from_both_sides_lose_no_line(
     parents = git(host, "rev-list", "--parents", "-1", REF).split()[1:]
     assert parents == [before, tip(workspace)]
     after = tip(host)
-    assert merge_notes(host, archive) == ()
+    assert merge_notes(host, archive.own) == ()
     assert tip(host) == after
     git(host, "fsck", "--full", "--strict", "--no-dangling")
 
@@ -100,7 +100,7 @@ def test_the_users_own_merge_of_notes_is_left_alone(
     before, state = tip(host), (host / ".git/NOTES_MERGE_REF").read_text()
     note(workspace, "agent")
     git(workspace, "notes", "--ref=free", "add", "-m", "free")
-    (notice,) = merge_notes(host, archived())
+    (notice,) = merge_notes(host, archived().own)
     assert "you are merging notes there" in notice
     assert f"{REF} was not merged" in notice
     assert (tip(host), (host / ".git/NOTES_MERGE_REF").read_text()) == (before, state)
@@ -116,7 +116,7 @@ def test_a_merge_in_a_linked_worktree_is_seen(
     note(host, "mine")
     (host / ".git/worktrees/linked/NOTES_MERGE_REF").write_text(f"ref: {REF}\n")
     note(workspace, "agent")
-    (notice,) = merge_notes(host, archived())
+    (notice,) = merge_notes(host, archived().own)
     assert "you are merging notes there" in notice
 
 
@@ -132,7 +132,7 @@ def test_a_tree_that_is_not_one_of_notes_stays_out(
 ) -> None:
     blob = git(workspace, "rev-parse", "HEAD:.gitignore")
     plant(workspace, line.format(blob=blob, commit=git(workspace, "rev-parse", "HEAD")) + "\n")
-    (notice,) = merge_notes(host, archived())
+    (notice,) = merge_notes(host, archived().own)
     assert f"{REF} was not merged" in notice
     assert tip(host) == ""
 
@@ -144,7 +144,7 @@ def test_a_notes_ref_that_is_no_commit_stays_out(
     git(workspace, "tag", "-a", "-m", "tag", "v1")
     names = {"tag": "v1", "blob": "HEAD:.gitignore", "tree": "HEAD^{tree}"}
     git(workspace, "update-ref", REF, git(workspace, "rev-parse", names[kind]))
-    (notice,) = merge_notes(host, archived())
+    (notice,) = merge_notes(host, archived().own)
     assert f"it is a {kind}, not a commit of notes" in notice
     assert tip(host) == ""
 
@@ -168,7 +168,7 @@ def test_a_tree_without_end_stops_no_teardown(
             ("git", "ls-tree", "-r", REF), cwd=workspace, timeout=1, stdout=subprocess.DEVNULL,
             check=False,
         )  # fmt: skip
-    (notice,) = merge_notes(host, archived())
+    (notice,) = merge_notes(host, archived().own)
     assert "more than 500000" in notice
     assert tip(host) == ""
 
@@ -193,7 +193,7 @@ def test_tens_of_thousands_of_notes_are_merged(
 
     flood(host, 1_000_000)
     flood(workspace, 2_000_000)
-    assert merge_notes(host, archived()) == ()
+    assert merge_notes(host, archived().own) == ()
     assert len(git(host, "notes", f"--ref={REF}", "list").splitlines()) == 2 * notes
 
 
@@ -203,7 +203,7 @@ def test_a_name_that_the_host_can_not_have_is_a_notice(
     git(host, "notes", "--ref=a", "add", "-m", "mine")
     git(workspace, "notes", "--ref=a/b", "add", "-m", "theirs")
     before = git(host, "for-each-ref", "refs/notes")
-    (notice,) = merge_notes(host, archived())
+    (notice,) = merge_notes(host, archived().own)
     assert "refs/notes/a/b was not merged" in notice
     assert git(host, "for-each-ref", "refs/notes") == before
 
@@ -214,7 +214,7 @@ def test_other_refs_of_a_workspace_are_not_merged(
     commit(workspace, "work.txt")
     git(workspace, "tag", "theirs")
     before = git(host, "for-each-ref", "refs/heads", "refs/tags", "refs/notes")
-    assert merge_notes(host, archived()) == ()
+    assert merge_notes(host, archived().own) == ()
     assert git(host, "for-each-ref", "refs/heads", "refs/tags", "refs/notes") == before
 
 
@@ -235,11 +235,11 @@ def test_notes_written_on_the_host_meanwhile_are_kept(
     writer = threading.Thread(target=write)
     writer.start()
     begun.wait(60)
-    notices = merge_notes(host, archive)
+    notices = merge_notes(host, archive.own)
     enough.set()
     writer.join()
     kept = read(host) + read(host, "HEAD~1")
     assert set(written) <= set(kept)
     assert notices == () or "keeps moving" in notices[0]
-    merge_notes(host, archive)
+    merge_notes(host, archive.own)
     assert "agent" in read(host)

@@ -7,7 +7,8 @@ from typing import Protocol
 
 import pytest
 
-from cspace.instance.archive import Archive, Place
+from cspace.instance.archive import Archive
+from cspace.instance.exchange import Place
 from cspace.project import Project, find_project
 from tests.conftest import Clock
 from tests.instance.snapshot_trees import archive_now, clone, isolated, make_host, place

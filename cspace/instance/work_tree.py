@@ -1,0 +1,165 @@
+"""Makes a tree of a workspace's files as they are. Runs in a container, never on the host.
+
+The workspace is only read, also while an agent writes there: the index is a copy, and a file that
+changes under the reader is read again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from cspace import proc
+from cspace.errors import CommandFailed
+from cspace.instance.snapshot_git import Scratch, is_sparse
+from cspace.instance.snapshot_manifest import LeftOut
+from cspace.instance.snapshot_repository import read_exclude
+from cspace.instance.snapshot_walk import SHARED, join
+
+LARGEST_FILE = 32 << 20
+LARGEST_TOTAL = 256 << 20
+PASSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of uncommitted work that come along: of one file, and of all together."""
+
+    each: int = LARGEST_FILE
+    total: int = LARGEST_TOTAL
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A tree, what it lacks, and whether files changed all the time."""
+
+    tree: str
+    left_out: tuple[LeftOut, ...]
+    moving: bool
+
+
+def take_tree(scratch: Scratch, workspace: Path, head: str | None, limits: Limits) -> Taken:
+    """Store the work tree's files, committed or not, but for what git ignores and what is shared.
+
+    Raises:
+        CommandFailed: git can not read something; the message says what.
+        OSError: a file of the git directory vanished.
+    """
+    index = scratch.directory / "index"
+    if not _copy_index(workspace / ".git", scratch.directory):
+        scratch.run("read-tree", head or "--empty", env={"GIT_INDEX_FILE": str(index)})
+    exclude = read_exclude(join(workspace, b".git"))
+    (scratch.directory / "info/exclude").write_bytes(exclude)
+    return _Taking(scratch, workspace, index, limits).run()
+
+
+def _copy_index(git_directory: Path, target: Path) -> bool:
+    """Copy the index with its time, by which git knows what it need not read again."""
+    source = git_directory / "index"
+    found = source.lstat() if source.exists() else None
+    if found is None or not stat.S_ISREG(found.st_mode) or is_sparse(source.read_bytes()):
+        return False
+    for path in (source, *git_directory.glob("sharedindex.*")):
+        shutil.copy2(path, target / path.name, follow_symlinks=False)
+    return True
+
+
+class _Taking:
+    """Brings an index of ours up to what lies in the work tree, in passes."""
+
+    def __init__(self, scratch: Scratch, workspace: Path, index: Path, limits: Limits) -> None:
+        self.scratch, self.workspace, self.limits = scratch, workspace, limits
+        self.env = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(workspace)}
+        self.left_out: dict[bytes, LeftOut] = {}
+        self.room = limits.total
+
+    def run(self) -> Taken:
+        """Look and add until nothing is left to add, or nothing that can be."""
+        stuck: set[bytes] = set()
+        for _ in range(PASSES):
+            changed = self._changed()
+            if stuck == set(changed):
+                break
+            stuck = self._add(changed)
+        else:
+            changed = [name for name in self._changed() if name not in stuck]
+            return Taken(self._write(), self._lacking(stuck), moving=bool(changed))
+        return Taken(self._write(), self._lacking(stuck), moving=False)
+
+    def _git(self, *words: str, stdin: bytes = b"") -> proc.Result:
+        top = ("-C", str(self.workspace), "-c", "core.bare=false")
+        return self.scratch.run(*top, *words, stdin=stdin, env=self.env)
+
+    def _write(self) -> str:
+        return self._git("write-tree").text
+
+    def _lacking(self, stuck: set[bytes]) -> tuple[LeftOut, ...]:
+        reason = "git can not read it, or it changes all the time"
+        lacking = self.left_out | {name: LeftOut(name, 0, reason) for name in stuck}
+        return tuple(lacking[path] for path in sorted(lacking))
+
+    def _changed(self) -> list[bytes]:
+        """List what differs from the index, without what stays out."""
+        words = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
+        names = set(filter(None, self._git(*words).stdout.split(b"\0")))
+        sizes = {name: self._size(name) for name in names if not _is_shared(name)}
+        links = {name for name in sizes if os.path.islink(join(self.workspace, name))}  # noqa: PTH114
+        fit = []
+        for name in sorted(sizes, key=lambda one: (sizes[one], one)):
+            beyond = any(parent in links for parent in _parents(name))
+            if not beyond and self._fits(name, sizes[name]):
+                fit.append(name)
+        return fit
+
+    def _size(self, name: bytes) -> int:
+        try:
+            found = os.lstat(join(self.workspace, name))
+        except OSError:
+            return 0  # deleted
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+    def _fits(self, name: bytes, size: int) -> bool:
+        reason = self._why_not(name, size)
+        if reason:
+            self.left_out[name] = LeftOut(name, size, reason)
+        else:
+            self.room -= size
+        return reason is None
+
+    def _why_not(self, name: bytes, size: int) -> str | None:
+        path = join(self.workspace, name)
+        if name.endswith(b"/"):
+            return "a repository of its own"
+        if size > self.limits.each:
+            return f"above {self.limits.each} bytes"
+        if size > self.room:
+            return f"uncommitted files are above {self.limits.total} bytes together"
+        if os.path.isfile(path) and not os.access(path, os.R_OK):  # noqa: PTH113  names are bytes
+            return "it can not be read"
+        return None
+
+    def _add(self, names: list[bytes]) -> set[bytes]:
+        """Add files to the index; return those that git can not read at this moment."""
+        # A file that shrinks while it is mapped into memory ends git, so larger ones are streamed.
+        words = ("-c", "core.bigFileThreshold=32k", "update-index", "-z", "--add", "--remove")
+        try:
+            asked = b"".join(name + b"\0" for name in names)
+            self._git(*words, "--replace", "--stdin", stdin=asked)
+        except CommandFailed:
+            if len(names) == 1:
+                return set(names)
+            middle = len(names) // 2
+            return self._add(names[:middle]) | self._add(names[middle:])
+        return set()
+
+
+def _is_shared(name: bytes) -> bool:
+    return any(name == shared or name.startswith(shared + b"/") for shared in SHARED)
+
+
+def _parents(name: bytes) -> list[bytes]:
+    parts = name.rstrip(b"/").split(b"/")
+    return [b"/".join(parts[:length]) for length in range(1, len(parts))]
