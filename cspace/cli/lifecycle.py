@@ -23,8 +23,9 @@ from cspace.deps import Deps
 from cspace.errors import PartialFailure, UsageError
 
 if TYPE_CHECKING:
+    from cspace.instance.plan import Planned
     from cspace.lifecycle.down import Removed
-    from cspace.lifecycle.up import Planned, Ready
+    from cspace.lifecycle.up import Ready
 
 
 def register(app: typer.Typer) -> None:
