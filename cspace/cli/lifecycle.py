@@ -26,9 +26,10 @@ from cspace.deps import Deps
 from cspace.errors import UsageError
 
 if TYPE_CHECKING:
+    from cspace.instance.plan import Planned
     from cspace.lifecycle.down import Removed
     from cspace.lifecycle.host import Host
-    from cspace.lifecycle.up import Planned, Ready
+    from cspace.lifecycle.up import Ready
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""Takes a project's proxy away once no instance needs it. Loads no settings: a teardown does not."""
+"""Takes a project's proxy away once no instance needs it; loads no settings, as a teardown."""
 
 from __future__ import annotations
 

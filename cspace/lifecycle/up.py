@@ -15,7 +15,7 @@ from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.instance import labels
 from cspace.instance.names import check_name, next_name
 from cspace.instance.observe import Observed, Status, get_instance, list_instances
-from cspace.instance.plan import Action, Lacks, Step, keeps_container, plan_up
+from cspace.instance.plan import Action, Lacks, Planned, Step, keeps_container, plan_up
 from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
 from cspace.lifecycle.egress import ensure_proxy, lacks_proxy
@@ -75,14 +75,6 @@ class Ready:
     notices: tuple[str, ...]
     quarantined: tuple[Quarantined, ...]
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What would be done for one instance."""
-
-    name: str
-    steps: tuple[Step, ...]
 
 
 def free_names(host: Host, count: int) -> tuple[str, ...]:
