@@ -30,7 +30,7 @@ FIRST_IMAGE_SECONDS = 1500.0
 NEED_THE_ENGINE = frozenset(
     {
         *("up", "start", "stop", "down", "restore", "list", "status", "exec", "logs", "ports"),
-        *("doctor", "memory", "prune", "sessions"),
+        *("doctor", "memory", "net", "prune", "sessions"),
     }
 )
 NEED_A_TERMINAL = frozenset({"attach", "shell"})
