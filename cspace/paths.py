@@ -140,6 +140,11 @@ def project_directory(user: Path, project_id: str) -> Path:
     return projects_directory(user) / project_id
 
 
+def project_lock(user: Path, project_id: str) -> Path:
+    """Return what is locked while a name of the project is taken, or its proxy goes."""
+    return project_directory(user, project_id) / ".lock"
+
+
 def instance_paths(user: Path, project_id: str, name: str) -> InstancePaths:
     """Return the paths of one instance. The name must have been checked."""
     return InstancePaths(project_directory(user, project_id) / name)

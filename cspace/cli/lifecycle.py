@@ -23,8 +23,9 @@ from cspace.deps import Deps
 from cspace.errors import PartialFailure, UsageError
 
 if TYPE_CHECKING:
+    from cspace.instance.plan import Planned
     from cspace.lifecycle.down import Removed
-    from cspace.lifecycle.up import Planned, Ready
+    from cspace.lifecycle.up import Ready
 
 
 def register(app: typer.Typer) -> None:
@@ -135,7 +136,7 @@ def down(
     Examples: cspace down mercury · cspace down --all · cspace down --discard mercury
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
-    from cspace.lifecycle.egress import release_proxy  # noqa: PLC0415
+    from cspace.lifecycle.release import release_proxy  # noqa: PLC0415
 
     host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())

@@ -38,6 +38,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """What would be done for one instance."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lacks:
     """Why the network or the proxy of an instance has to be seen to; "" where that is not so."""
 

@@ -15,15 +15,14 @@ from cspace.instance.archive import Archive
 from cspace.instance.names import check_name
 from cspace.instance.notes_merge import merge_notes
 from cspace.instance.observe import Observed, get_instance, list_instances
-from cspace.instance.plan import Action, Step, plan_down
+from cspace.instance.plan import Action, Planned, Step, plan_down
 from cspace.instance.record import NewerRecord
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.lifecycle import steps
-from cspace.lifecycle.egress import release_proxy
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
-from cspace.lifecycle.up import Planned
+from cspace.lifecycle.release import release_proxy
 from cspace.paths import InstancePaths
 from cspace.quarantine.shelf import Quarantined, sweep
 

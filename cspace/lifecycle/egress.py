@@ -6,20 +6,18 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cspace import files, git, trees
+from cspace import files, git
 from cspace.egress.domains import allowlist, list_rules
 from cspace.egress.environment import ALIAS
 from cspace.egress.squid import CONFIGURATION, DIRECTORY, PORT, render_proxy
-from cspace.engine.model import Container, Engine, State
+from cspace.engine.model import Container, State
 from cspace.engine.sidecar_model import Network, Sidecar
 from cspace.errors import CommandFailed
 from cspace.instance import image, labels
 from cspace.instance.names import egress_name
-from cspace.instance.observe import list_instances
-from cspace.instance.plan import Action
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
-from cspace.lifecycle.networks import find_network, make_network
+from cspace.lifecycle.networks import list_networks, make_network
 
 READY_SECONDS = 30.0
 LOG_LINES = 15
@@ -43,9 +41,9 @@ def render_rules(host: Host) -> Mapping[str, bytes]:
     return render_proxy(allowlist(rules), upstream=host.blueprint().upstream)
 
 
-def lacks_proxy(host: Host, name: str) -> str:
-    """Say what the proxy lacks for an instance; "" where it serves it as it should."""
-    proxy, network = find_proxy(host), find_network(host, name)
+def lacks_proxy(host: Host, network: Network | None) -> str:
+    """Say what the proxy lacks for an instance's network; "" where it serves as it should."""
+    proxy = find_proxy(host)
     if proxy is None or proxy.state not in _ALIVE:
         return "the project's proxy does not run"
     if proxy.labels.get(labels.SPEC) != _sidecar(host).labels[labels.SPEC]:
@@ -80,9 +78,9 @@ def _serves(proxy: Container, wanted: Sidecar) -> bool:
 
 def _start(host: Host, name: str, wanted: Sidecar) -> None:
     own = wanted.networks[0]
-    if own not in {network.name for network in _networks(host)}:
+    if own not in {network.name for network in list_networks(host)}:
         make_network(host, name, own, wanted.labels, internal=False, prefix=_PREFIX)
-    inside = (network.id for network in _networks(host) if network.internal)
+    inside = (network.id for network in list_networks(host) if network.internal)
     try:
         host.engine.sidecars.start(replace(wanted, networks=(own, *inside)))
     except CommandFailed as error:
@@ -91,13 +89,9 @@ def _start(host: Host, name: str, wanted: Sidecar) -> None:
 
 def _attach(host: Host, proxy: Container) -> None:
     attached = {each.network_id for each in proxy.endpoints}
-    for network in _networks(host):
+    for network in list_networks(host):
         if network.internal and network.id not in attached:
             host.engine.networks.connect(network.id, proxy.id, alias=ALIAS)
-
-
-def _networks(host: Host) -> tuple[Network, ...]:
-    return host.engine.networks.list(labels.of_project(host.project.id))
 
 
 def _wait(host: Host, name: str) -> None:
@@ -177,28 +171,3 @@ def _write_rules(host: Host) -> bool:
     for name, content in rules.items():
         files.write_atomic(directory / name, content, owner=host.owner)
     return True
-
-
-def release_proxy(host: Host, name: str) -> bool:
-    """Remove the proxy and its network where no instance of the project is left.
-
-    Args:
-        name: the instance that has gone, for the report.
-
-    Returns whether it did. Under the project's lock: a name that is being taken keeps it.
-    """
-    if not host.egress.directory.is_dir():
-        return False
-    with host.locked_project():
-        if list_instances(host.engine, host.user, host.project.id):
-            return False
-        phase = host.phase(name, Action.EGRESS, "no instance of the project is left")
-        with phase, host.locked_egress(name):
-            remove_proxy(host.engine, host.project.id)
-            trees.remove_tree(host.egress.directory)
-    return True
-
-
-def remove_proxy(engine: Engine, project_id: str) -> None:
-    """Remove a project's proxy and its network, whatever is attached to them."""
-    engine.remove_all(labels.of_egress(project_id))

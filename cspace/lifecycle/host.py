@@ -28,7 +28,7 @@ from cspace.paths import (
     image_lock,
     instance_paths,
     network_lock,
-    project_directory,
+    project_lock,
 )
 from cspace.project import Project
 
@@ -123,7 +123,7 @@ class Host:
     @contextlib.contextmanager
     def locked_project(self) -> Iterator[None]:
         """Hold the project, for the moment in which a free name is taken."""
-        path = project_directory(self.user, self.project.id) / ".lock"
+        path = project_lock(self.user, self.project.id)
         with self._lock(self.project.id, path, "cspace up"):
             yield
 

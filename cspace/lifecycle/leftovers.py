@@ -23,7 +23,13 @@ from cspace.events import Event, Report, State
 from cspace.files import Owner
 from cspace.instance import image, labels
 from cspace.instance.archive import ROOT, list_archives, list_exchanges
-from cspace.instance.observe import Observed, Status, observe_instance, state_names
+from cspace.instance.observe import (
+    Observed,
+    Status,
+    list_instances,
+    observe_instance,
+    state_names,
+)
 from cspace.instance.record import load_record
 from cspace.lifecycle.archives import measure
 from cspace.migration.staging import list_staged
@@ -32,8 +38,10 @@ from cspace.paths import (
     QUARANTINE,
     InstancePaths,
     build_directory,
+    egress_directory,
     image_lock,
     instance_paths,
+    project_lock,
     projects_directory,
     sessions_directory,
 )
@@ -41,19 +49,21 @@ from cspace.project import Project, project_id
 
 # Between the moment in which a name is taken and the one in which its instance is locked.
 CLAIM = timedelta(minutes=1)
-_OURS = re.compile(rf"{image.REPOSITORY}:[0-9a-f]{{16}}", re.ASCII)
+_OURS = re.compile(rf"(?:{image.REPOSITORY}|{image.EGRESS_REPOSITORY}):[0-9a-f]{{16}}", re.ASCII)
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9-]*", re.ASCII)
 _INSTANCE = re.compile(r"([a-z0-9][a-z0-9-]*)/([a-z0-9][a-z0-9-]*)", re.ASCII)
 IN_USE = "another cspace is at work on it"
 
 
 class Kind(StrEnum):
-    """What is left over; the first five can not hold work."""
+    """What is left over; the first six can not hold work."""
 
     IMAGE = "image"
     CONTAINERS = "containers"
     DIRECTORY = "directory"
     FILE = "file"
     NAME = "name"
+    PROXY = "proxy"
     INSTANCE = "instance"
     ORPHAN = "orphan"
     ARCHIVES = "archives"
@@ -66,7 +76,8 @@ class Leftover:
     """One thing that takes room.
 
     Attributes:
-        what: an image's name, a path, or an instance as `<project-id>/<name>`.
+        what: an image's name, a path, a project's id for its proxy, or an instance as
+            `<project-id>/<name>`.
         size: bytes on disk; None where it can not be told.
         remedy: for a person, what deals with it; None where `prune` may remove it.
         lock: what has to be locked while it is removed.
@@ -101,7 +112,7 @@ class Machine:
 
 def find_leftovers(machine: Machine) -> tuple[Leftover, ...]:
     """Find everything; measures directories, which can take minutes."""
-    found = [*_images(machine), *_containers(machine), *_of_user(machine)]
+    found = [*_images(machine), *_containers(machine), *_proxies(machine), *_of_user(machine)]
     for project in _project_ids(machine.user):
         for name in state_names(machine.user, project):
             found += _of_instance(machine, project, name)
@@ -190,6 +201,20 @@ def _stateless(machine: Machine, paths: InstancePaths) -> Leftover:
     if {container.state for container in found} <= AT_REST:
         return _unless_held(left)
     return replace(left, remedy=f"it still runs; in its project: cspace down {name}")
+
+
+def _proxies(machine: Machine) -> Iterator[Leftover]:
+    """Find the proxies, with their networks and directories, whose project has no instance."""
+    place = egress_directory(machine.user)
+    known = {each.name for each in place.glob("*") if not each.name.startswith(".")}
+    for marks in machine.engine.list_labels({labels.EGRESS_DIRECTORY: ""}):
+        directory = Path(marks[labels.EGRESS_DIRECTORY])
+        # As in `_labelled`: a name below our own place, or nothing of ours.
+        known |= {directory.name} if directory == place / directory.name else set()
+    for project in sorted(filter(_PROJECT.fullmatch, known)):
+        if not list_instances(machine.engine, machine.user, project):
+            lock, reason = project_lock(machine.user, project), "no instance of its project is left"
+            yield _unless_held(Leftover(Kind.PROXY, project, None, reason, lock=lock))
 
 
 def _of_user(machine: Machine) -> Iterator[Leftover]:

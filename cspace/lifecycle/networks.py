@@ -22,65 +22,45 @@ def is_firewalled(container: Container) -> bool:
     return container.labels.get(labels.FIREWALL) == "on"
 
 
-def find_network(host: Host, name: str) -> Network | None:
-    """Find the network of an instance."""
-    return _find(host, composition_name(host.project.id, name))
+def list_networks(host: Host) -> tuple[Network, ...]:
+    """List the networks of the project's instances and of its proxy."""
+    return host.engine.networks.list(labels.of_project(host.project.id))
 
 
-def _find(host: Host, name: str) -> Network | None:
-    found = host.engine.networks.list(labels.of_project(host.project.id))
-    return next((network for network in found if network.name == name), None)
-
-
-def lacks_network(host: Host, name: str, kept: Container | None, *, internal: bool) -> str:
-    """Say why the network of an instance has to be made; "" where it is as it should be.
-
-    Args:
-        kept: the instance's container, unless that is made anew too.
-    """
-    there = host.engine.networks.list(labels.of_project(host.project.id))
+def find_network(there: tuple[Network, ...], host: Host, name: str) -> Network | None:
+    """Find the network of an instance among those that are there."""
     own = composition_name(host.project.id, name)
-    found = next((network for network in there if network.name == own), None)
+    return next((network for network in there if network.name == own), None)
+
+
+def is_stranded(container: Container, there: tuple[Network, ...]) -> bool:
+    """Tell whether a network of a container is gone: it can not be started any more."""
+    ids = {network.id for network in there}
+    return any(each.network_id not in ids for each in container.endpoints)
+
+
+def lacks_network(found: Network | None, *, internal: bool) -> str:
+    """Say why the network of an instance has to be made; "" where it is as it should be."""
     if found is None:
         return "it has none"
-    if found.internal is not internal:
-        return f"the firewall is {'on' if internal else 'off'} now"
-    if kept is not None and _strays(kept, there):
-        return "the container is not attached to it"
-    return ""
+    return (
+        "" if found.internal is internal else f"the firewall is {'on' if internal else 'off'} now"
+    )
 
 
-def _strays(container: Container, there: tuple[Network, ...]) -> tuple[str, ...]:
-    """Name the networks of a container that are gone: it can not be started like that."""
-    ids = {network.id for network in there}
-    return tuple(each.network for each in container.endpoints if each.network_id not in ids)
-
-
-def ensure_network(host: Host, name: str, kept: Container | None, *, internal: bool) -> None:
-    """Have an instance's network be there as it should be, and its container be attached.
+def ensure_network(host: Host, name: str, *, internal: bool) -> None:
+    """Have an instance's network be there as it should be; its containers must be at rest.
 
     Raises:
         CspaceError: no subnet is free, or the network's name is taken by something else.
     """
-    own = composition_name(host.project.id, name)
-    found = _find(host, own)
-    if found is not None and found.internal is not internal:
+    found = find_network(list_networks(host), host, name)
+    if not lacks_network(found, internal=internal):
+        return
+    if found is not None:
         host.engine.networks.remove(found.id)
-        found = None
-    if found is None:
-        make_network(host, name, own, _labels(host, name), internal=internal)
-    if kept is not None:
-        _attach(host, name, kept)
-
-
-def _attach(host: Host, name: str, kept: Container) -> None:
-    there = host.engine.networks.list(labels.of_project(host.project.id))
-    names = {network.name for network in there}
-    for network in _strays(kept, there):
-        # An earlier cspace let Compose name it; a container is only attached anew by the old name.
-        if network not in names:
-            make_network(host, name, network, _labels(host, name), internal=is_firewalled(kept))
-        host.engine.networks.connect(network, kept.id)
+    own = composition_name(host.project.id, name)
+    make_network(host, name, own, _labels(host, name), internal=internal)
 
 
 def _labels(host: Host, name: str) -> dict[str, str]:

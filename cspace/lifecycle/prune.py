@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace import files, proc, trees
-from cspace.errors import CspaceError, UsageError, expected
+from cspace.errors import Conflict, CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
+from cspace.instance.observe import list_instances
 from cspace.lifecycle.down import remove_state
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
-from cspace.paths import InstancePaths
+from cspace.lifecycle.release import remove_proxy
+from cspace.paths import InstancePaths, egress_paths, project_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,19 @@ def _remove(machine: Machine, left: Leftover) -> None:
             files.sweep(Path(left.what).parent)
         case Kind.NAME:
             _paths(machine, left.what).state.rmdir()
+        case Kind.PROXY:
+            _remove_proxy(machine, left.what)
         case Kind.CONTAINERS:
             _remove_containers(machine, _paths(machine, left.what))
         case _:
             raise AssertionError(f"{left.kind} may hold work")
+
+
+def _remove_proxy(machine: Machine, project: str) -> None:
+    # It is the lock's, who has taken a name meanwhile.
+    if list_instances(machine.engine, machine.user, project):
+        raise Conflict(f"project {project} has an instance by now", hint="cspace prune --dry-run")
+    remove_proxy(machine.engine, egress_paths(machine.user, project))
 
 
 def _remove_containers(machine: Machine, paths: InstancePaths) -> None:
@@ -116,6 +127,10 @@ def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
             machine.report(Event("", "sessions", State.NOTICE, str(error)))
         remove_state(paths)
         forget_empty(paths)
+    project = paths.state.parent.name
+    # Where somebody takes a name of the project, its proxy is needed.
+    with contextlib.suppress(Conflict), _held(machine, project_lock(machine.user, project)):
+        _remove_proxy(machine, project)
 
 
 def _paths(machine: Machine, what: str) -> InstancePaths:

@@ -10,20 +10,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cspace import files
-from cspace.engine.model import Container, Port
+from cspace.engine.model import AT_REST, Container, Port
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.instance import labels
 from cspace.instance.names import check_name, next_name
 from cspace.instance.observe import Observed, Status, get_instance, list_instances
-from cspace.instance.plan import Action, Lacks, Step, keeps_container, plan_up
+from cspace.instance.plan import Action, Lacks, Planned, Step, keeps_container, plan_up
 from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
-from cspace.lifecycle.egress import ensure_proxy, lacks_proxy, release_proxy
+from cspace.lifecycle.egress import ensure_proxy, lacks_proxy
 from cspace.lifecycle.host import Host
-from cspace.lifecycle.networks import ensure_network, is_firewalled, lacks_network
+from cspace.lifecycle.networks import (
+    ensure_network,
+    find_network,
+    is_firewalled,
+    is_stranded,
+    lacks_network,
+    list_networks,
+)
+from cspace.lifecycle.release import release_proxy
 from cspace.migration.volumes import MIGRATE, find_forgotten
 from cspace.quarantine.shelf import Quarantined, sweep
 
+STRANDED = "its network was gone, so its container was made anew; the workspace stayed"
 MOVED = "another Docker engine ran it before: remove the container there, it shares the workspace"
 
 
@@ -68,14 +77,6 @@ class Ready:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What would be done for one instance."""
-
-    name: str
-    steps: tuple[Step, ...]
-
-
 def free_names(host: Host, count: int) -> tuple[str, ...]:
     """Return the next names that no instance of the project has."""
     taken = {each.name for each in list_instances(host.engine, host.user, host.project.id)}
@@ -107,7 +108,7 @@ def _make_state(host: Host, name: str) -> None:
 def plan(host: Host, name: str, wish: Wish) -> Planned:
     """Plan an `up` without doing any of it; what it would refuse at once is refused here too."""
     observed = host.observe(check_name(name))
-    planned = _plan(host, observed, _resumed(observed, wish))
+    planned = _plan(host, observed, _settled(host, observed, wish))
     if any(step.action is Action.WORKSPACE for step in planned):
         plan_start(host.project, name, wish.branch)
     return Planned(name, planned)
@@ -122,11 +123,11 @@ def _resumed(observed: Observed, wish: Wish) -> Wish:
 
 def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:
     _check(observed, wish)
-    kept = _kept(observed, wish)
-    internal = _is_internal(host, kept)
+    internal = _is_internal(host, observed, wish)
+    network = find_network(list_networks(host), host, observed.name)
     lacks = Lacks(
-        network=lacks_network(host, observed.name, kept, internal=internal),
-        proxy=lacks_proxy(host, observed.name) if internal else "",
+        network=lacks_network(network, internal=internal),
+        proxy=lacks_proxy(host, network) if internal else "",
     )
     return plan_up(
         observed,
@@ -137,13 +138,24 @@ def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:
     )
 
 
-def _kept(observed: Observed, wish: Wish) -> Container | None:
-    return observed.container if keeps_container(observed, recreate=wish.recreate) else None
+def _is_internal(host: Host, observed: Observed, wish: Wish) -> bool:
+    """Tell whether the network has no way out: a container that is kept stays as it was made."""
+    container = observed.container
+    if container is not None and keeps_container(observed, recreate=wish.recreate):
+        return is_firewalled(container)
+    return host.settings.firewall.enabled
 
 
-def _is_internal(host: Host, kept: Container | None) -> bool:
-    """Tell whether the network has no way out: a container stays as it was made."""
-    return is_firewalled(kept) if kept is not None else host.settings.firewall.enabled
+def _settled(host: Host, observed: Observed, wish: Wish) -> Wish:
+    """Say what is wished where a restore was killed, or where a container can not be started."""
+    wish = _resumed(observed, wish)
+    container = observed.container
+    if container is None or container.state not in AT_REST:
+        return wish
+    there = list_networks(host)
+    # The gate's too: the proxy's network may be gone.
+    every = host.engine.list_containers(labels.of_instance(host.project.id, observed.name))
+    return replace(wish, recreate=wish.recreate or any(is_stranded(each, there) for each in every))
 
 
 def up(host: Host, name: str, wish: Wish) -> Ready:
@@ -160,14 +172,15 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         host.recorder.record()  # before a missing file is seeded anew
         before = host.observe(name)
-        wish = _resumed(before, wish)
+        stranded, wish = not wish.recreate, _settled(host, before, wish)
+        stranded &= wish.recreate
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
         reused = not any(step.action in (Action.START, Action.RECREATE) for step in planned)
         steps.clear_debris(host, name)
         for step in planned:
             with host.phase(name, step.action, step.cause):
-                _apply(host, name, step, wish, _kept(before, wish))
+                _apply(host, name, step, wish, internal=_is_internal(host, before, wish))
         if reused:
             steps.rotate_secrets(host, name)
         observed = host.observe(name)
@@ -177,6 +190,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
     if observed.container is None or observed.record is None:
         raise CspaceError(f"{name} vanished while it was brought up", hint=f"cspace up {name}")
     notices: tuple[str, ...] = (MOVED,) if moved else ()
+    notices += (STRANDED,) if stranded else ()
     if before.container is not None and not wish.recreate:
         notices = _notices(host, name, observed.container)
     forgotten = find_forgotten(host.engine, host.project.root)
@@ -240,7 +254,7 @@ def _check(observed: Observed, wish: Wish) -> None:
         )
 
 
-def _apply(host: Host, name: str, step: Step, wish: Wish, kept: Container | None) -> None:
+def _apply(host: Host, name: str, step: Step, wish: Wish, *, internal: bool) -> None:
     match step.action:
         case Action.PROVE:
             steps.prove_file_system(host, name)
@@ -255,15 +269,15 @@ def _apply(host: Host, name: str, step: Step, wish: Wish, kept: Container | None
         case Action.COMPOSE:
             steps.write_compose(host, name)
         case _:
-            _turn(host, name, step.action, kept)
+            _turn(host, name, step.action, internal=internal)
 
 
-def _turn(host: Host, name: str, action: Action, kept: Container | None) -> None:
+def _turn(host: Host, name: str, action: Action, *, internal: bool) -> None:
     match action:
         case Action.STOP:
             steps.stop(host, name)
         case Action.NETWORK:
-            ensure_network(host, name, kept, internal=_is_internal(host, kept))
+            ensure_network(host, name, internal=internal)
         case Action.EGRESS:
             ensure_proxy(host, name)
         case Action.START | Action.RECREATE:

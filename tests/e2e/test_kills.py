@@ -38,9 +38,10 @@ class Scene:
     steps: frozenset[Action]
 
 
-_MAKE = {Action.PROVE, Action.WORKSPACE, Action.MOUNTS, Action.COMPOSE, Action.START}
+_OUT = {Action.NETWORK, Action.EGRESS}
+_MAKE = {Action.PROVE, Action.WORKSPACE, Action.MOUNTS, Action.COMPOSE, *_OUT, Action.START}
 _AGAIN = {Action.PROVE, Action.MOUNTS, Action.COMPOSE}
-_DOWN = {Action.STOP, Action.ARCHIVE, Action.CONTAINERS, Action.STATE}
+_DOWN = {Action.STOP, Action.ARCHIVE, Action.CONTAINERS, Action.STATE, Action.EGRESS}
 SCENES = {
     "up": Scene(UP, (DOWN,), frozenset(_MAKE)),
     "start": Scene(

@@ -8,7 +8,7 @@ import pytest
 
 from cspace.errors import UsageError
 from cspace.files import Owner
-from cspace.instance.image import build_wheel, plan_image, write_context
+from cspace.instance.image import build_wheel, plan_egress_image, plan_image, write_context
 
 BASE = "debian:bookworm-slim"
 
@@ -52,3 +52,21 @@ def test_the_running_package_becomes_the_same_whole_wheel_each_time() -> None:
     assert recorded == names
     assert {"cspace/cli/app.py", "cspace/_assets/templates/compose.yaml.j2"} <= names
     assert not [name for name in names if "__pycache__" in name]
+
+
+def test_the_proxys_image_is_no_part_of_the_instances_nor_the_other_way_round() -> None:
+    instances = plan_image(Owner(1000, 1000), base_image=BASE, ca_bundle=None)
+    egress = plan_egress_image(base_image=BASE)
+    assert set(egress.files) == {"Dockerfile"}
+    assert egress.files["Dockerfile"] != instances.files["Dockerfile"]
+    assert not [name for name in instances.files if "egress" in name]
+    with zipfile.ZipFile(io.BytesIO(build_wheel())) as archive:
+        assert not [name for name in archive.namelist() if "devcontainer/egress" in name]
+
+
+def test_the_proxys_image_is_named_by_what_goes_into_it_and_says_what_it_is() -> None:
+    egress = plan_egress_image(base_image=BASE)
+    assert egress.tag.startswith("cspace-egress:")
+    assert egress.tag == plan_egress_image(base_image=BASE).tag
+    assert egress.tag != plan_egress_image(base_image="debian:trixie-slim").tag
+    assert egress.labels["dev.cspace.role"] == "egress"

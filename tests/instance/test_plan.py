@@ -7,7 +7,7 @@ from pathlib import Path
 from cspace.engine.model import Container, State
 from cspace.errors import CspaceError
 from cspace.instance.observe import Observed, Status
-from cspace.instance.plan import Action, Step, plan_down, plan_up
+from cspace.instance.plan import Action, Lacks, Step, keeps_container, plan_down, plan_up
 from cspace.instance.record import Record
 
 RECORD = Record(
@@ -122,3 +122,32 @@ def test_what_runs_is_stopped_before_another_takes_its_place() -> None:
         Action.RECREATE,
     ]
     assert Action.STOP not in actions(plan_up(STOPPED, has_image=True, recreate=True))
+
+
+def test_network_and_proxy_are_there_before_anything_starts() -> None:
+    lacks = Lacks(network="it has none", proxy="it does not run")
+    steps = plan_up(NOTHING, has_image=True, lacks=lacks)
+    assert actions(steps)[-3:] == [Action.NETWORK, Action.EGRESS, Action.START]
+    assert [step.cause for step in steps[-3:-1]] == ["it has none", "it does not run"]
+
+
+def test_what_runs_gets_its_way_out_back_and_nothing_else() -> None:
+    steps = plan_up(RUNNING, has_image=False, lacks=Lacks(proxy="it does not run"))
+    assert actions(steps) == [Action.EGRESS]
+
+
+def test_a_network_is_changed_while_no_container_runs_in_it() -> None:
+    steps = plan_up(RUNNING, has_image=True, recreate=True, lacks=Lacks(network="firewall is on"))
+    assert actions(steps)[-3:] == [Action.STOP, Action.NETWORK, Action.RECREATE]
+
+
+def test_a_container_without_its_workspace_is_not_kept() -> None:
+    assert keeps_container(STOPPED, recreate=False)
+    assert not keeps_container(STOPPED, recreate=True)
+    assert not keeps_container(replace(STOPPED, has_workspace=False), recreate=False)
+    assert not keeps_container(DORMANT, recreate=False)
+
+
+def test_the_proxy_goes_with_the_last_instance_and_after_it() -> None:
+    steps = actions(plan_down(RUNNING, has_image=True, discard=False, is_last=True))
+    assert steps[-2:] == [Action.STATE, Action.EGRESS]
