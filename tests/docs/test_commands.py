@@ -30,7 +30,8 @@ FIRST_IMAGE_SECONDS = 1500.0
 NEED_THE_ENGINE = frozenset(
     {
         *("up", "start", "stop", "down", "restore", "list", "status", "exec", "logs", "ports"),
-        *("compare", "diff", "doctor", "log", "memory", "merge", "prune", "pull", "sessions"),
+        *("compare", "diff", "doctor", "log", "memory", "merge", "net", "prune", "pull"),
+        "sessions",
     }
 )
 NEED_A_TERMINAL = frozenset({"attach", "shell"})
