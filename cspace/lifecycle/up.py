@@ -105,8 +105,7 @@ def claimed_names(host: Host, names: Sequence[str], count: int) -> Iterator[tupl
     try:
         yield free
     finally:
-        for name in free:
-            _forget_empty(host, name)
+        _forget_empty(host, *free)
 
 
 def _claim(host: Host, name: str) -> None:
@@ -235,10 +234,16 @@ def _forgotten_if_empty(host: Host, name: str) -> Iterator[None]:
         raise
 
 
-def _forget_empty(host: Host, name: str) -> None:
-    with contextlib.suppress(CspaceError, OSError):
-        host.paths(name).state.rmdir()
-        release_proxy(host, name)
+def _forget_empty(host: Host, *names: str) -> None:
+    """Free claimed names that nothing was made for, and what only they kept."""
+    freed = []
+    for name in names:
+        with contextlib.suppress(OSError):
+            host.paths(name).state.rmdir()
+            freed.append(name)
+    if freed:
+        with contextlib.suppress(CspaceError, OSError):
+            release_proxy(host, freed[0])
 
 
 def start(host: Host, name: str) -> Ready:

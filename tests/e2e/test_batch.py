@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -144,11 +143,9 @@ def test_down_of_all_leaves_nothing_of_a_batch(fleet: Fleet) -> None:
 def test_ctrl_c_hazard_a_batch_begins_no_further_one_and_ends_with_130(person: Person) -> None:
     process = person.start(person.program, "up", "-n", "16", "--json")
     assert until(process, b"workspace")
-    started = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert time.monotonic() - started < 20
     assert b"the same command takes up where it stopped" in err
     assert json.loads(out.splitlines()[-1])["event"] == "end"
     begun = person.cspace("list", "--json").json["instances"]
