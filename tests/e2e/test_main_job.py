@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -224,12 +225,12 @@ def test_logs_show_the_phases_of_the_start(team: Person) -> None:
     assert "cspace: claude" in said.out + said.err
 
 
-def test_status_and_list_say_what_there_is_and_that_egress_is_open(team: Person) -> None:
+def test_status_and_list_say_what_there_is_and_that_the_allowlist_holds(team: Person) -> None:
     (mercury,) = team.cspace("status", "mercury", "--json").json["instances"]
     assert mercury.keys() == STATUS
-    assert mercury["egress"].startswith("open")
+    assert re.fullmatch(r"allowlist \(\d+ names\)", mercury["egress"])
     assert mercury["base"] == team.git("rev-parse", "HEAD")
-    assert "egress     open" in team.cspace("status", "mercury").out
+    assert f"egress     {mercury['egress']}" in team.cspace("status", "mercury").out
     rows = team.cspace("list", "--json").json["instances"]
     assert {"name", "status", "branch", "workspace", "ports"} == rows[0].keys()
     assert rows[0]["name"] == "mercury"
