@@ -116,7 +116,7 @@ def test_an_instance_is_not_let_near_the_host(person: Person) -> None:
     assert not host["DeviceRequests"]
     assert (host["PidMode"], host["UTSMode"], host["UsernsMode"]) == ("", "", "")
     assert host["IpcMode"] == "private"
-    assert host["NetworkMode"].startswith(f"cspace-{person.id}-mercury")
+    assert list(found["NetworkSettings"]["Networks"]) == [f"cspace-{person.id}-mercury"]
     assert host["RestartPolicy"]["Name"] in ("", "no")
     assert person.inside("mercury", "find", "/dev", "-type", "b") == ""
     sockets = person.inside("mercury", "sh", "-c", "find / -xdev -type s 2>/dev/null; true")
