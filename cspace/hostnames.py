@@ -9,6 +9,8 @@ import ipaddress
 import re
 from collections.abc import Iterable
 
+# The setting that lists patterns.
+DOMAINS = "firewall.domains"
 MAX_LENGTH = 253
 # An underscore is no letter of a host's name, but some have one.
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")

@@ -61,9 +61,9 @@ def diff(
     committed: Committed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what an instance changed, uncommitted and untracked files too.
+    """Show what an instance changed, committed or not.
 
-    Compared with the newest commit that it shares with your branch or with where it started. In a
+    Untracked files too. Compared with the newest commit that it shares with your branch or with where it started. In a
     pipe it is a patch that git apply takes.
 
     Examples: cspace diff mercury · cspace diff mercury --stat · cspace diff mercury -- src
@@ -83,7 +83,9 @@ def diff(
 
 
 def log(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
-    """List what an instance committed, with its commit notes, the newest first.
+    """List what an instance committed.
+
+    The newest first, with commit notes.
 
     Example: cspace log mercury
     """
@@ -108,7 +110,7 @@ def pull(
     accept_sensitive: Accepted = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch instances' commits into the branches cspace/NAME of this repository.
+    """Fetch instances' commits into branches cspace/NAME.
 
     Commit notes come along. A branch is only moved forward, never by force. A change of what does
     something on this machine once it is checked out is shown, and moves nothing before you say so:
@@ -144,9 +146,9 @@ def merge(
     accept_sensitive: Accepted = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pull an instance's commits, and merge them into your current branch.
+    """Pull an instance's commits, and merge them.
 
-    Conflicts are shown before anything is begun. Message, hooks and author are your own.
+    Into your current branch. Conflicts are shown before anything is begun. Message, hooks and author are your own.
 
     Example: cspace merge mercury
     """
@@ -182,9 +184,9 @@ def compare(
     committed: Committed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which files two instances both touched, and the conflicts a merge would have.
+    """Show what two instances both touched.
 
-    Uncommitted files count. Conflicts with your current branch are shown too. The exit code is 0
+    Files that both changed, and the conflicts that a merge would have. Uncommitted files count. Conflicts with your current branch are shown too. The exit code is 0
     whether there are conflicts or not.
 
     Example: cspace compare mercury venus

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from cspace.hostnames import NotAName, covers, parse_name, without_covered
-from cspace.settings.local import DOMAINS
+from cspace.hostnames import DOMAINS, NotAName, covers, parse_name, without_covered
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from cspace.egress.addresses import is_refused
 from cspace.egress.domains import Rule, find_rule, list_rules
 from cspace.egress.refusals import Why
 from cspace.errors import UsageError
-from cspace.hostnames import NotAName, covers, is_address, parse_name, parse_pattern
+from cspace.hostnames import DOMAINS, NotAName, covers, is_address, parse_name, parse_pattern
 from cspace.settings.load import Loaded
-from cspace.settings.local import DOMAINS
 
 Resolve = Callable[[str], tuple[str, ...]]
 

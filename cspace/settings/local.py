@@ -9,10 +9,10 @@ from typing import Any
 
 from cspace import files
 from cspace.files import Owner
+from cspace.hostnames import DOMAINS
 from cspace.settings import trust
 from cspace.settings.layers import LOCAL_FILE, read_project_bytes
 
-DOMAINS = "firewall.domains"
 LOCK_TIMEOUT_SECONDS = 10.0
 
 
