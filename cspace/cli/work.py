@@ -63,8 +63,8 @@ def diff(
 ) -> None:
     """Show what an instance changed, committed or not.
 
-    Untracked files too. Compared with the newest commit that it shares with your branch or with where it started. In a
-    pipe it is a patch that git apply takes.
+    Untracked files too. Compared with the newest commit that it shares with your branch or with
+    where it started. In a pipe it is a patch that git apply takes.
 
     Examples: cspace diff mercury · cspace diff mercury --stat · cspace diff mercury -- src
     """
@@ -148,7 +148,8 @@ def merge(
 ) -> None:
     """Pull an instance's commits, and merge them.
 
-    Into your current branch. Conflicts are shown before anything is begun. Message, hooks and author are your own.
+    Into your current branch. Conflicts are shown before anything is begun. Message, hooks and
+    author are your own.
 
     Example: cspace merge mercury
     """
@@ -186,8 +187,8 @@ def compare(
 ) -> None:
     """Show what two instances both touched.
 
-    Files that both changed, and the conflicts that a merge would have. Uncommitted files count. Conflicts with your current branch are shown too. The exit code is 0
-    whether there are conflicts or not.
+    Files that both changed, and the conflicts that a merge would have, also with your current
+    branch. Uncommitted files count. The exit code is 0 whether there are conflicts or not.
 
     Example: cspace compare mercury venus
     """
