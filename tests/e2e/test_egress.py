@@ -103,6 +103,17 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as port:
     while data := port.recv(65536):
         sys.stdout.buffer.write(data)
 """
+# More connections than the proxy has descriptors.
+_FLOOD = """
+import contextlib, pathlib, resource, socket, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (9000, 9000))
+with contextlib.ExitStack() as held:
+    for _ in range(8500):
+        with contextlib.suppress(OSError):
+            held.enter_context(socket.create_connection(("egress", 3128), timeout=1))
+    pathlib.Path("/tmp/flooded").touch()
+    time.sleep(60)
+"""
 _HOSTILE = Path(__file__).with_name("hostile_agent.py")
 REFUSED = {
     "another name": f"http://{OTHER}/",
@@ -260,6 +271,9 @@ def test_a_start_past_cspace_leaves_an_instance_closed_for_agents_until_up_seals
     assert arrived == (every if scene.machine.takes_any_source else arrived)
     assert docker("exec", container, "cat", "/run/cspace/phase") == "network\n"
     assert scene.egress("mars").startswith("open: datagrams past the routes")
+    scene.person.inside("mars", "true")  # nor does cspace let anything in ahead of the seal
+    assert scene.send("mars") == (set(), set())
+    docker("restart", "--time=1", container)
     scene.person.cspace("up", "mars")
     assert scene.send("mars") == (set(), set())
     assert scene.egress("mars").startswith("allowlist (")
@@ -288,6 +302,20 @@ def test_a_name_is_allowed_and_the_proxy_restarted_and_all_is_as_before(
     docker("restart", "--time=2", scene.proxy)
     scene.person.cspace("up", "mercury")
     assert scene.ask("mercury") == closed
+
+
+def test_an_instance_that_takes_every_connection_leaves_the_proxy_to_the_others(
+    scene: Scene,
+) -> None:
+    container = scene.person.container("mercury")
+    docker("exec", "--detach", container, "python3", "-c", _FLOOD)
+    patience = ("timeout", "30", "bash", "-c", "until test -e /tmp/flooded; do :; done")
+    docker("exec", container, *patience)
+    image = docker("inspect", "--format={{.Image}}", container).strip()
+    words = ("run", "--rm", f"--network=cspace-{scene.person.id}-mercury", "--entrypoint=curl")
+    asked = ("-s", "-m", "4", "-o", "/dev/null", "-w", "%{http_code}", "-x", "http://egress:3128")
+    assert docker(*words, image, *asked, f"http://{OTHER}/") == "403"
+    docker("exec", container, "pkill", "--full", "flooded")
 
 
 def test_what_was_refused_is_in_the_log_with_whose_it_was(
