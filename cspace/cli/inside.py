@@ -208,7 +208,14 @@ def _container(deps: Deps, name: str, *, running: bool) -> Container:
 
 def _enter(deps: Deps, name: str, command: Sequence[str]) -> NoReturn:
     """Become a program inside an instance, with a terminal where we have one."""
+    from cspace.engine.model import State  # noqa: PLC0415  see above
+
     container = _container(deps, name, running=True)
+    if container.state is not State.RUNNING:
+        from cspace.lifecycle.seal import ensure_seal  # noqa: PLC0415
+
+        # Somebody may have started it past cspace: nothing that we let in goes ahead of the seal.
+        ensure_seal(deps.host(), name)
     terminal = ["--tty"] if on_terminal() else []
     _become("docker", "exec", "--interactive", *terminal, container.name, *command)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cspace.errors import MALFORMED
 
 MAX_BYTES = 4096
+_FLAGS = ("link_local", "unsealed", "host", "dns", "proxy")
 SET_OPEN = "open: firewall.enabled is false"
 
 
@@ -18,6 +19,7 @@ class Sight:
     Attributes:
         routes: what there is a route to: IPv4, IPv6, metadata.
         link_local: whether there is IPv6 among neighbours.
+        unsealed: whether a datagram leaves by an interface that it names, without a route.
         host: whether this machine answers on the network's gateway.
         dns: whether names outside are resolved.
         proxy: whether the proxy answers, and refuses what nobody allowed.
@@ -25,6 +27,7 @@ class Sight:
 
     routes: tuple[str, ...]
     link_local: bool
+    unsealed: bool
     host: bool
     dns: bool
     proxy: bool
@@ -34,6 +37,7 @@ class Sight:
         """What is open past the proxy, in words."""
         found = [f"a route to {name}" for name in self.routes]
         found += ["IPv6 among neighbours"] if self.link_local else []
+        found += ["datagrams past the routes"] if self.unsealed else []
         found += ["this machine"] if self.host else []
         found += ["DNS"] if self.dns else []
         return tuple(found)
@@ -47,7 +51,7 @@ def parse_sight(answer: bytes) -> Sight | None:
         found = json.loads(answer)
         return Sight(
             routes=tuple(str(name) for name in found["routes"]),
-            **{key: bool(found[key]) for key in ("link_local", "host", "dns", "proxy")},
+            **{key: bool(found[key]) for key in _FLAGS},
         )
     except MALFORMED:
         return None

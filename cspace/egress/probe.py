@@ -2,7 +2,8 @@
 
 It runs in a throw-away container of an image of ours that shares an instance's network, and nothing
 else of it. Nothing is sent to anybody but that network's own neighbours and the proxy: whether
-there is a route, a UDP socket tells without a packet.
+there is a route, a UDP socket tells without a packet. One byte is sent to nobody, to see that it
+can not be.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import json
 import socket
 import sys
 
+from cspace.egress.seal import FAR, find_unsealed
 from cspace.egress.squid import PORT, PROBE_NAME
 
-# Nobody is asked anything: these only stand for everything that is not near.
+# Nobody is asked anything: these too only stand for everything that is not near.
 ROUTES = {
-    "IPv4": (socket.AF_INET, "192.0.2.1"),
+    "IPv4": (socket.AF_INET, FAR),
     "IPv6": (socket.AF_INET6, "2001:db8::1"),
     "metadata": (socket.AF_INET, "169.254.169.254"),
 }
@@ -35,6 +37,7 @@ def main() -> None:
     found = {
         "routes": [name for name, where in ROUTES.items() if _has_route(*where)],
         "link_local": _has_link_local(),
+        "unsealed": bool(find_unsealed()),
         "host": gateway != "-" and _is_there(gateway),
         "dns": _resolves(),
         "proxy": proxy != "-" and _refuses(proxy),

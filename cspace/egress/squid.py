@@ -83,6 +83,8 @@ visible_hostname egress
 pid_filename none
 pinger_enable off
 max_filedescriptors 8192
+# Two descriptors each, so that no instance has the proxy for itself.
+client_ip_max_connections 512
 shutdown_lifetime 1 second
 cache deny all
 cache_mem 8 MB

@@ -9,13 +9,16 @@ from docker.errors import NotFound
 from docker.types import LogConfig, Ulimit
 from docker.types import Mount as ApiMount
 
-from cspace.engine.sidecar_model import Sidecar
+from cspace.engine.sidecar_model import Errand, Sidecar
 from cspace.engine.translation import translated
+from cspace.errors import CommandFailed
 from cspace.errors import NotFound as Missing
 
 _NANOSECONDS = 1_000_000_000
 # What runs programs of many connections sizes its tables by it, and the engine's is a billion.
 _OPEN_FILES = 8192
+# Of what a program said that failed.
+_LINES = 5
 
 
 class DockerSidecars:
@@ -33,6 +36,42 @@ class DockerSidecars:
             except BaseException:
                 self._remove(sidecar.name)
                 raise
+
+    def run(self, errand: Errand) -> None:
+        with translated():
+            try:
+                container = self._create_errand(errand)
+                try:
+                    self._api.start(container)
+                    code = self._api.wait(container)["StatusCode"]
+                    said = self._api.logs(container, tail=_LINES) if code else b""
+                finally:
+                    self._remove(container)
+            except NotFound as error:
+                raise CommandFailed(f"Docker said no: {error.explanation}") from error
+        if code:
+            answer = said.decode("utf-8", "replace").strip()
+            raise CommandFailed(f"{errand.command[0]} ended with {code}: {answer}")
+
+    def _create_errand(self, errand: Errand) -> str:
+        host = self._api.create_host_config(
+            network_mode=f"container:{errand.beside}",
+            read_only=True,
+            cap_drop=["ALL"],
+            cap_add=["NET_ADMIN"],
+            security_opt=["no-new-privileges:true"],
+            pids_limit=16,
+            mem_limit=64 * 1024 * 1024,
+            log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
+        )
+        created = self._api.create_container(
+            errand.image,
+            list(errand.command),
+            user="0:0",
+            labels=dict(errand.labels),
+            host_config=host,
+        )
+        return str(created["Id"])
 
     def signal(self, container: str, signal: str) -> None:
         with translated():

@@ -71,6 +71,23 @@ class Sidecar:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A program of ours that administers the network of a container, and then ends.
+
+    It is root with the one privilege that this needs, and has nothing else of that container.
+
+    Attributes:
+        labels: what its container carries, until it is removed.
+        beside: the id of the running container.
+    """
+
+    image: str
+    command: tuple[str, ...]
+    labels: Mapping[str, str]
+    beside: str
+
+
 class Networks(Protocol):
     """The networks of one engine. Every method raises EngineUnavailable when it does not answer."""
 
@@ -111,6 +128,13 @@ class Sidecars(Protocol):
 
         Raises:
             CommandFailed: the engine said no; no container of that name is left.
+        """
+
+    def run(self, errand: Errand) -> None:
+        """Run a program to its end; its container goes.
+
+        Raises:
+            CommandFailed: the engine said no, or the program ended with anything but 0.
         """
 
     def signal(self, container: str, signal: str) -> None:

@@ -114,7 +114,7 @@ def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, objec
         "image": spec.image,
         "hostname": spec.name,
         "labels": _labels(spec, paths, digest),
-        "environment": dict(spec.environment) | {"CSPACE_INSTANCE": spec.name},
+        "environment": dict(spec.environment) | _own_variables(spec),
         "ports": spec.ports,
         "firewall": spec.firewall,
         "host_ports": spec.host_ports,
@@ -130,6 +130,10 @@ def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, objec
         "ready": f"{INSIDE.runtime}/ready",
         "ready_timeout": f"{spec.ready_timeout}s",
     }
+
+
+def _own_variables(spec: Spec) -> dict[str, str]:
+    return {"CSPACE_INSTANCE": spec.name, "CSPACE_FIREWALL": "on" if spec.firewall else "off"}
 
 
 def _value(value: object) -> str:

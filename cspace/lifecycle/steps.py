@@ -341,11 +341,7 @@ def stop(host: Host, name: str) -> None:
 
 
 def start(host: Host, name: str, *, recreate: bool) -> None:
-    """Start the containers and wait until the instance is ready.
-
-    Raises:
-        CommandFailed: it did not become ready; says in which phase, with the log's last lines.
-    """
+    """Start the containers; `wait` tells whether that came about."""
     # Where the container that was being stopped is gone, nothing else takes this back.
     host.paths(name).stopping.unlink(missing_ok=True)
     if recreate or host.observe(name).container is None:
@@ -363,6 +359,14 @@ def start(host: Host, name: str, *, recreate: bool) -> None:
             str(error),
             hint=error.hint or f"repair the cause, then: cspace up {name} --recreate",
         ) from error
+
+
+def wait(host: Host, name: str) -> None:
+    """Wait until the instance is ready.
+
+    Raises:
+        CommandFailed: it did not become so; says in which phase, with the log's last lines.
+    """
     labelled = labels.of_instance(host.project.id, name)
     state = host.engine.wait(labelled, timeout=host.settings.ready_timeout)
     if state is not State.RUNNING:

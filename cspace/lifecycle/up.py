@@ -29,6 +29,7 @@ from cspace.lifecycle.networks import (
     list_networks,
 )
 from cspace.lifecycle.release import release_proxy
+from cspace.lifecycle.seal import ensure_seal
 from cspace.migration.volumes import MIGRATE, find_forgotten
 from cspace.quarantine.shelf import Quarantined, sweep
 
@@ -196,6 +197,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
                 _apply(host, name, step, wish, internal=_is_internal(host, before, wish))
         if reused:
             steps.rotate_secrets(host, name)
+            ensure_seal(host, name)
         observed = host.observe(name)
         if moved and observed.record is not None:
             # The record as it is now: a workspace that was made anew has a new one.
@@ -305,6 +307,8 @@ def _turn(host: Host, name: str, action: Action, *, internal: bool) -> None:
             ensure_proxy(host, name)
         case Action.START | Action.RECREATE:
             steps.start(host, name, recreate=action is Action.RECREATE)
+            ensure_seal(host, name)
+            steps.wait(host, name)
         case _:
             raise AssertionError(f"{action} is not a step of up")
 

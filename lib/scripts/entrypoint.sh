@@ -5,6 +5,7 @@
 # /run/cspace/phase and on stderr. A phase that fails ends the container with that phase's exit code.
 #
 # Environment: CSPACE_POST_CREATE   bash commands for /workspace, run once in a container's life
+#              CSPACE_FIREWALL      "on": nothing of an agent's runs before the network is sealed
 set -euo pipefail
 
 scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -29,6 +30,10 @@ cd /workspace
 # A container that restarts keeps the file where /run/cspace is not a tmpfs.
 rm -f "$runtime/ready"
 
+if [[ ${CSPACE_FIREWALL:-off} == on ]]; then
+    # `cspace up` seals it, from outside. A container that is started by other means waits for that.
+    run_phase network /opt/cspace/bin/python -I -m cspace.egress.seal
+fi
 run_phase workspace "$scripts/init-workspace.sh"
 run_phase claude "$scripts/init-claude-plugins.sh"
 if [[ -n ${CSPACE_POST_CREATE:-} && ! -e $post_created ]]; then

@@ -14,7 +14,7 @@ import yaml
 from cspace import proc
 from cspace.deps import Deps
 from cspace.engine.model import Container, State
-from cspace.engine.sidecar_model import Network
+from cspace.engine.sidecar_model import Errand, Network
 from cspace.errors import CommandFailed, NotFound
 from cspace.events import Event
 from cspace.instance import labels
@@ -27,6 +27,7 @@ from cspace.lifecycle.host import Host
 from cspace.lifecycle.leftovers import Kind, Machine, find_leftovers
 from cspace.lifecycle.networks import find_network, list_networks
 from cspace.lifecycle.prune import prune
+from cspace.lifecycle.seal import ensure_seal
 from cspace.lifecycle.up import STRANDED, Wish, claim_names, start, up
 
 pytestmark = pytest.mark.docker
@@ -235,12 +236,30 @@ def test_a_proxy_that_can_not_be_started_hazard_fails_closed_and_says_so(host: H
     assert reaches(host)
 
 
+def test_a_network_that_can_not_be_sealed_is_said_and_leaves_no_container(host: Host) -> None:
+    up(host, NAME, Wish())
+    tag = f"cspace-test:{uuid.uuid4().hex[:12]}"
+    proc.run("docker", "tag", BASE, tag)
+    blueprint = replace(host.blueprint(), egress_image=Image(tag, {}, {}, {}))
+    try:
+        with pytest.raises(CommandFailed, match=r"can not be sealed.*nft") as refused:
+            ensure_seal(replace(host, blueprint=lambda: blueprint), NAME)
+    finally:
+        proc.run("docker", "image", "rm", tag)
+    assert str(refused.value.hint).endswith(f"cspace up {NAME}")
+    wrong = Errand(host.egress_image.tag, ("nft", "nonsense"), {}, container(host).id)
+    with pytest.raises(CommandFailed, match="nft ended with 1: Error: syntax error"):
+        host.engine.sidecars.run(wrong)
+    assert host.engine.list_containers(labels.of_task(host.paths(NAME).state)) == ()
+
+
 def _as_earlier(host: Host) -> str:
     """Make the container as an earlier cspace did: Compose made and named its network."""
     compose = host.paths(NAME).compose
     content = yaml.safe_load(compose.read_text(encoding="utf-8"))
     marks = content["services"]["agent"]["labels"]
     del marks[labels.FIREWALL]
+    del content["services"]["agent"]["environment"]["CSPACE_FIREWALL"]
     marks[labels.SPEC] = "another"
     content["networks"]["default"] = {"labels": marks}
     compose.write_text(yaml.safe_dump(content), encoding="utf-8")

@@ -224,6 +224,7 @@ def as_earlier(host: Host) -> None:
     paths = host.paths(NAME)
     compose = yaml.safe_load(paths.compose.read_text(encoding="utf-8"))
     service = compose["services"]["agent"]
+    del service["environment"]["CSPACE_FIREWALL"]
     service["volumes"] = [v for v in service["volumes"] if v["target"] != INSIDE.projects]
     paths.compose.write_text(yaml.safe_dump(compose), encoding="utf-8")
     shutil.rmtree(paths.sessions)

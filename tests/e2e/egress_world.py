@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from tests.e2e.person import docker
 
@@ -120,6 +121,12 @@ class Machine:
 
     port: int
     datagrams: socket.socket
+
+    @property
+    def takes_any_source(self) -> bool:
+        """Whether no reverse-path filter keeps out what an address-less bridge brings."""
+        found = Path("/proc/sys/net/ipv4/conf").glob("*/rp_filter")
+        return all(each.read_text(encoding="ascii").strip() == "0" for each in found)
 
     def arrived(self) -> list[str]:
         """Return what datagrams came since the last call."""

@@ -43,23 +43,39 @@ jobs = [(name, url, way) for name, url in json.load(sys.stdin).items() for way i
 with concurrent.futures.ThreadPoolExecutor(40) as pool:
     print(json.dumps(dict(pool.map(ask, jobs))))
 """
-# Sends one datagram in every way that needs no privilege, and asks a name server.
+# Sends a datagram to each address in every way that needs no privilege; prints which ones left.
 _SEND = r"""
-import socket, sys
-me, port, server, *addresses = sys.argv[1:]
-def send(address, bound):
+import json, socket, struct, sys
+me, port, *addresses = sys.argv[1:]
+card = socket.if_nametoindex("eth0")
+UNICAST_IF, PKTINFO = 50, 8
+def send(way, address):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-        if bound:
+        flags = socket.MSG_DONTROUTE if "near" in way else 0
+        beside = []
+        if "device" in way:
             out.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
-            out.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, int(bound == "near"))
+        if "unicast" in way:
+            out.setsockopt(socket.IPPROTO_IP, UNICAST_IF, struct.pack("!I", card))
+            where = struct.pack("=4s4sI", b"", b"", card)
+            out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, where)
+        if "pktinfo" in way:
+            where = struct.pack("=I4s4s", card, b"", b"")
+            beside = [(socket.IPPROTO_IP, PKTINFO, where)]
         try:
-            out.sendto(f"{me} {address} {bound}".encode(), (address, int(port)))
+            said = f"{me} {way} {address}".encode()
+            out.sendmsg([said], beside, flags, (address, int(port)))
         except OSError:
-            pass
-for address in (*addresses, "255.255.255.255"):
-    for bound in ("", "bound", "near"):
-        send(address, bound)
+            return False
+    return True
+bound = ("device", "unicast", "pktinfo")
+ways = ("plain", *bound, *(f"{way}-near" for way in bound))
+print(json.dumps([f"{me} {way} {each}" for way in ways for each in addresses if send(way, each)]))
+"""
+_ASK_NAME_SERVER = r"""
+import socket, sys
+me, server = sys.argv[1:]
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as names:
     names.settimeout(1)
     label = f"{me}-asked".encode()
@@ -86,6 +102,17 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as port:
     port.sendall(sys.stdin.buffer.readline() + sys.stdin.buffer.readline())
     while data := port.recv(65536):
         sys.stdout.buffer.write(data)
+"""
+# More connections than the proxy has descriptors.
+_FLOOD = """
+import contextlib, pathlib, resource, socket, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (9000, 9000))
+with contextlib.ExitStack() as held:
+    for _ in range(8500):
+        with contextlib.suppress(OSError):
+            held.enter_context(socket.create_connection(("egress", 3128), timeout=1))
+    pathlib.Path("/tmp/flooded").touch()
+    time.sleep(60)
 """
 _HOSTILE = Path(__file__).with_name("hostile_agent.py")
 REFUSED = {
@@ -124,11 +151,23 @@ class Scene:
         )
         return answered
 
-    def send(self, name: str) -> str:
-        """Have an instance send datagrams; return what its name server said."""
-        addresses = (self.places["bridge"], self.places["machine"], METADATA)
-        words = ("python3", "-c", _SEND, name, str(self.machine.port), self.world.v4, *addresses)
+    def query(self, name: str) -> str:
+        """Have an instance ask a name server outside; return what came of it."""
+        words = ("python3", "-c", _ASK_NAME_SERVER, name, self.world.v4)
         return self.person.inside(name, *words)
+
+    @property
+    def near(self) -> tuple[str, ...]:
+        """Addresses of this machine, and those by which it is meant with all others."""
+        own = (self.places["bridge"], self.places["machine"], METADATA)
+        return (*own, "255.255.255.255", "224.0.0.1")
+
+    def send(self, name: str) -> tuple[set[str], set[str]]:
+        """Have an instance send this machine datagrams; say which left, and which arrived."""
+        words = ("python3", "-c", _SEND, name, str(self.machine.port), *self.near)
+        self.machine.arrived()
+        left = docker("exec", self.person.container(name), *words)
+        return set(json.loads(left)), set(self.machine.arrived())
 
     @property
     def proxy(self) -> str:
@@ -207,10 +246,38 @@ def test_an_allowed_name_is_answered_and_only_through_the_proxy(
 
 
 def test_no_name_server_outside_is_asked(scene: Scene) -> None:
-    assert scene.send("venus").startswith("answered")
-    assert scene.send("mercury").startswith("nothing")
+    assert scene.query("venus").startswith("answered")
+    assert scene.query("mercury").startswith("nothing")
     assert "venus-asked" in scene.world.asked
     assert "mercury-asked" not in scene.world.asked
+
+
+def test_no_datagram_comes_to_this_machine_in_any_way(scene: Scene) -> None:
+    _, arrived = scene.send("venus")
+    assert {f"venus plain {address}" for address in scene.near[:3]} <= arrived
+    assert scene.send("mercury") == (set(), set())
+
+
+def test_a_start_past_cspace_leaves_an_instance_closed_for_agents_until_up_seals_it(
+    scene: Scene,
+) -> None:
+    scene.person.cspace("up", "mars")
+    container = scene.person.container("mars")
+    docker("restart", "--time=1", container)
+    left, arrived = scene.send("mars")
+    ways = [f"{way}{near}" for way in ("device", "unicast", "pktinfo") for near in ("", "-near")]
+    every = {f"mars {way} {address}" for way in ways for address in scene.near}
+    assert left == every
+    assert arrived == (every if scene.machine.takes_any_source else arrived)
+    assert docker("exec", container, "cat", "/run/cspace/phase") == "network\n"
+    assert scene.egress("mars").startswith("open: datagrams past the routes")
+    scene.person.inside("mars", "true")  # nor does cspace let anything in ahead of the seal
+    assert scene.send("mars") == (set(), set())
+    docker("restart", "--time=1", container)
+    scene.person.cspace("up", "mars")
+    assert scene.send("mars") == (set(), set())
+    assert scene.egress("mars").startswith("allowlist (")
+    scene.person.cspace("down", "--discard", "mars")
 
 
 def test_the_engines_resolver_carries_no_name_out(scene: Scene) -> None:
@@ -235,6 +302,20 @@ def test_a_name_is_allowed_and_the_proxy_restarted_and_all_is_as_before(
     docker("restart", "--time=2", scene.proxy)
     scene.person.cspace("up", "mercury")
     assert scene.ask("mercury") == closed
+
+
+def test_an_instance_that_takes_every_connection_leaves_the_proxy_to_the_others(
+    scene: Scene,
+) -> None:
+    container = scene.person.container("mercury")
+    docker("exec", "--detach", container, "python3", "-c", _FLOOD)
+    patience = ("timeout", "30", "bash", "-c", "until test -e /tmp/flooded; do :; done")
+    docker("exec", container, *patience)
+    image = docker("inspect", "--format={{.Image}}", container).strip()
+    words = ("run", "--rm", f"--network=cspace-{scene.person.id}-mercury", "--entrypoint=curl")
+    asked = ("-s", "-m", "4", "-o", "/dev/null", "-w", "%{http_code}", "-x", "http://egress:3128")
+    assert docker(*words, image, *asked, f"http://{OTHER}/") == "403"
+    docker("exec", container, "pkill", "--full", "flooded")
 
 
 def test_what_was_refused_is_in_the_log_with_whose_it_was(

@@ -13,7 +13,7 @@ from cspace.egress.observed import MAX_BYTES, Sight, describe_sight, parse_sight
 from cspace.egress.refusals import Why, group_refusals, parse_refusals
 from cspace.egress.squid import LOG_MARK
 
-CLOSED = Sight(routes=(), link_local=False, host=False, dns=False, proxy=True)
+CLOSED = Sight(routes=(), link_local=False, unsealed=False, host=False, dns=False, proxy=True)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,7 @@ CLOSED = Sight(routes=(), link_local=False, host=False, dns=False, proxy=True)
         ({"proxy": False}, "blocked: the proxy does not answer"),
         ({"routes": ("IPv4",)}, "open: a route to IPv4, though"),
         ({"link_local": True}, "open: IPv6 among neighbours, though"),
+        ({"unsealed": True}, "open: datagrams past the routes, though"),
         ({"host": True, "dns": True}, "open: this machine, DNS, though"),
     ],
 )
@@ -46,7 +47,7 @@ def test_an_answer_that_is_none_is_unknown(answer: bytes) -> None:
 
 
 def test_an_answer_that_is_too_long_is_none() -> None:
-    document = {"routes": [], "link_local": 0, "host": 0, "dns": 0, "proxy": 1}
+    document = {"routes": [], "link_local": 0, "unsealed": 0, "host": 0, "dns": 0, "proxy": 1}
     answer = json.dumps(document).encode()
     assert parse_sight(answer) == CLOSED
     assert parse_sight(answer + b" " * MAX_BYTES) is None
