@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench.measure import CSPACE, Ratio, run, show, size_of, timed
+from bench.measure import CSPACE, Ratio, environment, run, show, size_of, timed
 from bench.up import CONFIGURATION, UNTIL_READY, Site, devcontainer_program, make_site
 from cspace.lifecycle.batch import at_once
 
@@ -82,10 +81,10 @@ def measure(site: Site, size: int, program: Path | None) -> dict[str, Fleet]:
 
 def by_cspace(site: Site, size: int) -> Fleet:
     words = (str(CSPACE), "up", "-n", str(size), "--json")
-    environment = os.environ | {"HOME": str(site.home)}
+    home = {"HOME": str(site.home)}
     started = time.perf_counter()
     with subprocess.Popen(
-        words, cwd=site.repository, env=environment, stdout=subprocess.PIPE, stderr=sys.stderr
+        words, cwd=site.repository, env=environment() | home, stdout=subprocess.PIPE
     ) as process:
         ready = [
             time.perf_counter() - started

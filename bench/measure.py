@@ -28,7 +28,7 @@ def run(*argv: str | Path, cwd: Path | None = None, env: Mapping[str, str] | Non
     done = subprocess.run(
         argv,
         cwd=cwd,
-        env=os.environ | dict(env or {}),
+        env=environment() | dict(env or {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -37,6 +37,14 @@ def run(*argv: str | Path, cwd: Path | None = None, env: Mapping[str, str] | Non
     if done.returncode:
         sys.exit(f"{argv} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
     return done.stdout
+
+
+def environment() -> dict[str, str]:
+    """Return ours, where Python keeps what it compiled, as it does for an installed cspace.
+
+    Else every start of cspace compiles three hundred files, which takes longer than what it does.
+    """
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 
 def timed(act: Callable[[], object]) -> float:

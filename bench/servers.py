@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from bench.measure import environment
 
 _CLIENT = {
     "protocolVersion": "2025-06-18",
@@ -22,10 +23,8 @@ class Server:
     """A server process over stdin and stdout, from its start to the end of the block."""
 
     def __init__(self, *argv: str | Path) -> None:
-        # An installation keeps compiled modules; without them a start measures the compiler.
-        environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
         )
         self._asked = 0
 

@@ -18,6 +18,7 @@ from cspace.cli.options import (
     GivenSecrets,
     Names,
     Sets,
+    choose_instances,
     complete_name,
     parse_flags,
     parse_secrets,
@@ -97,9 +98,8 @@ def start(
     """
     from cspace.lifecycle import up as core  # noqa: PLC0415  pulls in the settings
 
-    _check_choice(names, every=every)
+    wanted = choose_instances(context.obj, names, every=every)
     host = context.obj.host(secrets=parse_secrets(secrets))
-    wanted = _choose(context.obj, names, every=every)
     _show_ready(host, wanted, lambda name: core.start(host, name), as_json=as_json)
 
 
@@ -112,10 +112,9 @@ def stop(
     """
     from cspace.lifecycle import down as core  # noqa: PLC0415  pulls in the settings
 
-    _check_choice(names, every=every)
     host = context.obj.host(teardown=True)
     show_batch(
-        _choose(context.obj, names, every=every),
+        choose_instances(context.obj, names, every=every),
         lambda name: core.stop(host, name),
         lambda stopped: f"{stopped.name} {'stopped' if stopped.changed else 'was not running'}",
         as_json=as_json,
@@ -149,8 +148,7 @@ def down(
 
     host = context.obj.host(teardown=True)
     lost = frozenset(discard or ())
-    _check_choice(names, every=every)
-    wanted = _choose(context.obj, [*(names or ()), *lost], every=every)
+    wanted = choose_instances(context.obj, names, every=every, others=discard or ())
     if dry_run:
         plans = tuple(core.plan(host, name, discard=name in lost) for name in wanted)
         _show_plans(plans, as_json=as_json)
@@ -192,26 +190,6 @@ def restore(
         _show_plans((plan(host, name, wish),), as_json=as_json)
         return
     _show_ready(host, (name,), lambda each: core.restore(host, each, wish), as_json=as_json)
-
-
-def _check_choice(names: list[str] | None, *, every: bool) -> None:
-    if names and every:
-        hint = "leave one of them out; cspace list shows the instances"
-        raise UsageError(f"--all and {' '.join(names)} say two things", hint=hint)
-
-
-def _choose(deps: Deps, names: list[str] | None, *, every: bool) -> tuple[str, ...]:
-    """Return the instances that are meant; all of them only when that is said."""
-    from cspace.lifecycle.describe import list_rows  # noqa: PLC0415  pulls in the engine's model
-
-    if every:
-        rows = list_rows(deps.engine, deps.user, deps.project)
-        names = [*(row.name for row in rows), *(names or ())]
-        if not names:
-            render.note("no instances in this project")
-    elif not names:
-        raise UsageError("no instance named", hint="name one, or say --all; cspace list shows them")
-    return tuple(dict.fromkeys(names))
 
 
 def _show_ready(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cspace.deps import make_deps
+from cspace.cli import render
+from cspace.deps import Deps, make_deps
 from cspace.errors import CspaceError, UsageError
 from cspace.events import ignore
 
@@ -108,3 +110,30 @@ def parse_secrets(assignments: list[str] | None) -> dict[str, Path]:
             )
         found[name] = Path(file).expanduser().absolute()
     return found
+
+
+def choose_instances(
+    deps: Deps, names: Sequence[str] | None, *, every: bool, others: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the instances that are meant; all of them only when that is said.
+
+    Args:
+        others: named by an option that goes with `--all` too.
+
+    Raises:
+        UsageError: none is, or both names and all.
+    """
+    from cspace.instance.observe import list_instances  # noqa: PLC0415  pulls in the engine's model
+
+    if names and every:
+        hint = "leave one of them out; cspace list shows the instances"
+        raise UsageError(f"--all and {' '.join(names)} say two things", hint=hint)
+    wanted = [*(names or ()), *others]
+    if every:
+        found = list_instances(deps.engine, deps.user, deps.project.id)
+        wanted = [*(each.name for each in found), *wanted]
+        if not wanted:
+            render.note("no instances in this project")
+    elif not wanted:
+        raise UsageError("no instance named", hint="name one, or say --all; cspace list shows them")
+    return tuple(dict.fromkeys(wanted))

@@ -11,7 +11,7 @@ import typer
 
 from cspace.cli import render
 from cspace.cli.inside import on_terminal
-from cspace.cli.options import All, AsJson, Name, Names, complete_name
+from cspace.cli.options import All, AsJson, Name, Names, choose_instances, complete_name
 from cspace.cli.work_show import (
     SHORT,
     commit_lines,
@@ -122,7 +122,7 @@ def pull(
     from cspace.lifecycle.batch import run_batch  # noqa: PLC0415
 
     host = context.obj.host(teardown=True)
-    wanted = _choose(context.obj, names, every=every)
+    wanted = choose_instances(context.obj, names, every=every)
     done: list[Pulled] = []
     failed: list[tuple[str, CspaceError]] = []
     for outcome in run_batch(wanted, lambda name: core.plan_pull(host, name)):
@@ -202,20 +202,6 @@ def compare(
     render.show_lines(comparison_lines(found))
     for name in found.moving:
         render.note(f"note: files of {name} change all the time: this is of several moments")
-
-
-def _choose(deps: Deps, names: list[str] | None, *, every: bool) -> tuple[str, ...]:
-    """Return the instances that are meant; all of them only when that is said."""
-    from cspace.instance.observe import list_instances  # noqa: PLC0415  pulls in the engine's model
-
-    if names and every:
-        raise UsageError(f"--all and {' '.join(names)} say two things", hint="leave one out")
-    if not names and not every:
-        raise UsageError("no instance named", hint="name one, or say --all; cspace list shows them")
-    found = list_instances(deps.engine, deps.user, deps.project.id) if every else ()
-    if every and not found:
-        render.note("no instances in this project")
-    return tuple(dict.fromkeys([*(names or ()), *(each.name for each in found)]))
 
 
 def _from_top(deps: Deps, paths: Iterable[str]) -> tuple[str, ...]:

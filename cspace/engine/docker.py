@@ -7,27 +7,24 @@ the current context.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
-import tarfile
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
-from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import docker
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-from docker.types import Mount as ApiMount
+from docker.errors import DockerException, ImageNotFound, NotFound
 
 from cspace import proc
 from cspace.engine.address import find_engine
 from cspace.engine.docker_inspection import DockerInspection
 from cspace.engine.docker_networks import DockerNetworks
+from cspace.engine.docker_reading import READER, DockerReading, remove_container
 from cspace.engine.docker_sidecars import DockerSidecars
 from cspace.engine.model import (
     Build,
@@ -42,13 +39,9 @@ from cspace.engine.model import (
 )
 from cspace.engine.rows import label_filters, parse_container, parse_image
 from cspace.engine.translation import answering, translated
-from cspace.engine.volume_stream import VolumeStream
-from cspace.errors import NotFound as Missing
 from cspace.files import Owner
 
 API_TIMEOUT_SECONDS = 60
-# Of a volume's stream that is held at once; larger ones are not faster.
-CHUNK_BYTES = 256 * 1024
 # What images share is computed file by file.
 MEASURE_TIMEOUT_SECONDS = 1800
 # That of Engine 25, the oldest that we need; asking which is the newest is one more call.
@@ -70,13 +63,6 @@ MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _WORST_FIRST = (State.STOPPED, State.UNHEALTHY, State.CREATED, State.STARTING, State.RUNNING)
 # What `docker compose run` puts on a container that a person started beside the service's own.
 _ONE_OFF = "com.docker.compose.oneoff"
-# An image without content: a container of it, never started, reads the host through the engine.
-_EMPTY_IMAGE = ("cspace-probe", "empty")
-# What marks a container that reads a volume: never started, and no use of it.
-_READER = "dev.cspace.reader"
-_VOLUME_PLACE = "/volume"
-# What marks a volume that nobody wanted: the engine makes one that has gone when it is mounted.
-_MADE = "dev.cspace.made"
 
 
 class DockerEngine:
@@ -86,7 +72,7 @@ class DockerEngine:
     def _api(self) -> Any:
         with translated():
             try:
-                return docker.APIClient(
+                api = docker.APIClient(
                     **find_engine(),
                     version=API_VERSION,
                     timeout=API_TIMEOUT_SECONDS,
@@ -94,6 +80,9 @@ class DockerEngine:
                 )
             except ValueError as error:
                 raise DockerException(f"its address is not one: {error}") from error
+        # No proxy stands before a socket; to look for one takes a third of each call's time.
+        api.trust_env = not api.base_url.startswith("http+docker:")
+        return api
 
     @cached_property
     def networks(self) -> DockerNetworks:
@@ -106,6 +95,10 @@ class DockerEngine:
     @cached_property
     def inspection(self) -> DockerInspection:
         return DockerInspection(self._api)
+
+    @cached_property
+    def _reading(self) -> DockerReading:
+        return DockerReading(self._api)
 
     def ping(self) -> None:
         with translated():
@@ -132,43 +125,7 @@ class DockerEngine:
     def sees(
         self, markers: Mapping[Path, bytes], *, labels: Mapping[str, str] = MappingProxyType({})
     ) -> bool:
-        mounts = [
-            ApiMount(f"/probe/{number}", str(file.parent), type="bind", read_only=True)
-            for number, file in enumerate(markers)
-        ]
-        with translated():
-            try:
-                probe = self._create_reader(mounts, labels)
-            except APIError as error:
-                if "bind source path does not exist" in str(error):
-                    return False
-                raise
-            try:
-                return all(
-                    self._read(probe, f"/probe/{number}", file.name) == content
-                    for number, (file, content) in enumerate(markers.items())
-                )
-            finally:
-                self._api.remove_container(probe, force=True)
-
-    def _create_reader(self, mounts: Sequence[ApiMount], labels: Mapping[str, str]) -> str:
-        """Make a container that is never started: through it the engine reads what it mounts."""
-        self._ensure_empty_image()
-        host = self._api.create_host_config(mounts=mounts)
-        image = ":".join(_EMPTY_IMAGE)
-        created = self._api.create_container(
-            image, ["never-started"], host_config=host, labels=dict(labels)
-        )
-        return str(created["Id"])
-
-    def _read(self, container: str, directory: str, name: str) -> bytes | None:
-        try:
-            chunks, _ = self._api.get_archive(container, f"{directory}/{name}")
-        except NotFound:
-            return None
-        with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
-            file = archive.extractfile(name)
-            return file.read() if file is not None else None
+        return self._reading.sees(markers, labels)
 
     def list_volumes(self) -> tuple[Volume, ...]:
         with translated():
@@ -185,79 +142,13 @@ class DockerEngine:
             for row in rows
             if any(mount.get("Name") == name for mount in row["Mounts"])
         )
-        others = (user for user in users if _READER not in user.labels)
+        others = (user for user in users if READER not in user.labels)
         return tuple(sorted(others, key=lambda user: user.name))
 
-    @contextlib.contextmanager
     def open_volume(
         self, name: str, *, labels: Mapping[str, str] = MappingProxyType({})
-    ) -> Iterator[BinaryIO]:
-        with translated():
-            try:
-                # A container that names a missing volume would make it.
-                self._api.inspect_volume(name)
-            except NotFound:
-                raise _missing(name) from None
-        container = self._create_volume_reader(name, labels)
-        try:
-            with self._archive(container, f"{_VOLUME_PLACE}/.") as stream:
-                yield stream
-        finally:
-            self._remove_container(container)
-
-    def _create_volume_reader(self, name: str, labels: Mapping[str, str]) -> str:
-        """Create a container with a volume and return its id.
-
-        Raises:
-            NotFound: the volume has gone since it was looked for; none is made.
-        """
-        made = uuid.uuid4().hex
-        # Without a copy: the empty image has nothing to fill an empty volume with. The label is for
-        # a volume that the engine has to make for the mount; one that is there stays as it is.
-        mount = ApiMount(
-            _VOLUME_PLACE, name, type="volume", read_only=True, no_copy=True, labels={_MADE: made}
-        )
-        with translated():
-            container = self._create_reader([mount], {**labels, _READER: name})
-            if (self._api.inspect_volume(name)["Labels"] or {}).get(_MADE) == made:
-                self._remove_container(container)
-                self._api.remove_volume(name)
-                raise _missing(name)
-        return container
-
-    def _remove_container(self, container: str) -> None:
-        with translated():
-            try:
-                self._api.remove_container(container, force=True)
-            except NotFound:
-                pass
-            except APIError as error:
-                if error.status_code != HTTPStatus.CONFLICT:  # somebody else removes it
-                    raise
-
-    @contextlib.contextmanager
-    def _archive(self, container: str, path: str) -> Iterator[BinaryIO]:
-        # The library's own call keeps the connection: until that is closed, the engine waits for a
-        # reader who stopped early, and removes no container.
-        url = f"{self._api.base_url}/v{API_VERSION}/containers/{container}/archive"
-        with translated():
-            answer = self._api.get(
-                url, params={"path": path}, stream=True, timeout=API_TIMEOUT_SECONDS
-            )
-        with answer:
-            with translated():
-                answer.raise_for_status()
-            chunks = VolumeStream(answer.iter_content(CHUNK_BYTES))
-            with io.BufferedReader(chunks, CHUNK_BYTES) as stream:
-                yield stream
-
-    def _ensure_empty_image(self) -> None:
-        if self.has_image(":".join(_EMPTY_IMAGE)):
-            return
-        empty = io.BytesIO()
-        tarfile.open(fileobj=empty, mode="w").close()
-        repository, tag = _EMPTY_IMAGE
-        self._api.import_image_from_data(empty.getvalue(), repository=repository, tag=tag)
+    ) -> AbstractContextManager[BinaryIO]:
+        return self._reading.open_volume(name, labels)
 
     def has_image(self, tag: str, *, labels: Mapping[str, str] = MappingProxyType({})) -> bool:
         with translated():
@@ -366,7 +257,7 @@ class DockerEngine:
             self._api.stop(container.id, timeout=STOP_TIMEOUT_SECONDS)
 
     def remove(self, container: Container) -> None:
-        self._remove_container(container.id)
+        remove_container(self._api, container.id)
 
     def remove_all(self, labels: Mapping[str, str]) -> None:
         filters = label_filters(labels)
@@ -385,10 +276,6 @@ class DockerEngine:
         with translated():
             raw: bytes = self._api.logs(container.id, tail=tail, stderr=errors)
         return raw.decode("utf-8", "replace")
-
-
-def _missing(volume: str) -> Missing:
-    return Missing(f"there is no volume {volume!r}", hint="docker volume ls shows what there is")
 
 
 def _mount(mount: Mount) -> str:

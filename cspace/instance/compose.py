@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cspace.engine.model import Mount
 from cspace.errors import UsageError
@@ -15,6 +17,9 @@ from cspace.files import Owner
 from cspace.instance import labels
 from cspace.instance.names import composition_name, egress_name
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, InstancePaths
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 # JSON lets them stand as they are; to YAML they are line breaks, or no characters at all.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -95,16 +100,21 @@ def render_compose(spec: Spec, template: str, paths: InstancePaths) -> Rendered:
     Raises:
         UsageError: a path can not be written in YAML, because it is not UTF-8.
     """
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  60 ms that only `up` needs
-
-    environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701  not HTML
-    environment.filters["value"] = _value
-    fill = environment.from_string(template).render
+    fill = _compiled(template).render
     bare = fill(_values(spec, paths, digest=""))
     digest = hashlib.sha256(bare.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     text = fill(_values(spec, paths, digest=digest))
     _check(text, spec, paths)
     return Rendered(text, digest)
+
+
+@functools.cache
+def _compiled(template: str) -> Template:
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  60 ms that only `up` needs
+
+    environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701  not HTML
+    environment.filters["value"] = _value
+    return environment.from_string(template)
 
 
 def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, object]:

@@ -114,6 +114,7 @@ def _without_egress(files: Iterator[tuple[str, bytes]], prefix: str) -> Iterator
     return (each for each in files if not each[0].startswith(f"{prefix}{_EGRESS}/"))
 
 
+@functools.cache
 def version() -> str:
     """Return the version of the running cspace."""
     return importlib.metadata.version("cspace")

@@ -15,8 +15,8 @@ from typing import Generic, TypeVar
 from cspace.errors import CspaceError, expected
 
 Result = TypeVar("Result")
-# Each waits for the engine and for its container more than it computes.
-EACH_PROCESSOR = 2
+# Each waits for the engine, for its container and for the proxy more than it computes.
+EACH_PROCESSOR = 4
 FEWEST, MOST = 4, 16
 # What a start or a stop takes on a busy machine; what takes longer, the next call takes up.
 GRACE_SECONDS = 10.0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,18 @@ class Blueprint:
     upstream: Upstream | None
 
 
+@dataclass(slots=True)
+class Proof:
+    """Whether the engine was seen to see our file system; a batch needs that once.
+
+    Attributes:
+        lock: is held while it is looked at, and given.
+    """
+
+    given: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """One project on this machine.
@@ -78,6 +91,7 @@ class Host:
     blueprint: Callable[[], Blueprint]
     now: Clock
     report: Report
+    proof: Proof = field(default_factory=Proof)
 
     @property
     def settings(self) -> Settings:

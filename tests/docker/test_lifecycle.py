@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from cspace.instance.record import NewerRecord, load_record, save_record
 from cspace.instance.snapshot_pack import IGNORED_EACH
 from cspace.lifecycle.down import down, stop
 from cspace.lifecycle.host import Blueprint, Host
+from cspace.lifecycle.steps import prove_file_system
 from cspace.lifecycle.up import MOVED, Ready, Wish, start, up
 from cspace.paths import INSIDE
 
@@ -287,3 +289,12 @@ def test_sessions_outlive_every_end_of_an_instance(
     inside(again, "rm", f"{TRANSCRIPTS}/one.jsonl")
     assert down(host, NAME, discard=discarding).sessions is None
     assert not kept.exists()
+
+
+def test_several_instances_need_one_proof_that_the_engine_sees_these_files(host: Host) -> None:
+    watched = ("--filter=event=create", "--filter=image=cspace-probe:empty", "--format={{json .}}")
+    before = str(time.time())
+    for name in ("mercury", "venus"):
+        prove_file_system(host, name)
+    said = proc.run("docker", "events", f"--since={before}", f"--until={time.time()}", *watched)
+    assert said.text.count(str(host.user)) == 1

@@ -129,7 +129,9 @@ def test_a_volume_that_goes_before_it_is_mounted_is_not_made_by_the_mount(
 ) -> None:
     name = f"cspace-test-{uuid.uuid4().hex}"
     with pytest.raises(NotFound, match=name):
-        engine._create_volume_reader(name, {LABEL: name})  # as if it had been there a moment ago
+        engine._reading._create_volume_reader(
+            name, {LABEL: name}
+        )  # as if it had been there a moment ago
     assert name not in {volume.name for volume in engine.list_volumes()}
     assert engine.list_containers({LABEL: name}) == ()
 
