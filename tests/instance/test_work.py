@@ -372,3 +372,43 @@ def test_a_git_directory_that_leads_elsewhere_is_refused(
     with pytest.raises(CspaceError, match="no repository of its own"):
         fetch()
     assert refs(host) == {}
+
+
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+def test_a_mark_in_the_index_hides_no_change(
+    host: Path, workspace: Path, fetch: Fetch, mark: str
+) -> None:
+    git(workspace, "update-index", mark, "src/main.py")
+    (workspace / "src/main.py").write_text("changed\n", encoding="utf-8")
+    assert git(workspace, "status", "--porcelain") == ""
+    assert show(host, fetch(), "src/main.py") == b"changed\n"
+
+
+def test_a_time_in_the_index_hides_no_change(host: Path, workspace: Path, fetch: Fetch) -> None:
+    git(workspace, "config", "core.trustctime", "false")
+    git(workspace, "config", "core.checkStat", "minimal")
+    path = workspace / "src/main.py"
+    os.utime(path, (1, 1))
+    git(workspace, "update-index", "--refresh")
+    path.write_bytes(path.read_bytes().replace(b"hello", b"HELLO"))
+    os.utime(path, (1, 1))
+    # What an agent's own program can write there: the time and the number of the changed file.
+    index = (workspace / ".git/index").read_bytes()
+    assert git(workspace, "status", "--porcelain") == ""
+    assert b"HELLO" in show(host, fetch(), "src/main.py")
+    assert (workspace / ".git/index").read_bytes() == index
+
+
+def test_a_sparse_checkout_has_deleted_nothing(host: Path, workspace: Path, fetch: Fetch) -> None:
+    git(workspace, "sparse-checkout", "set", "--no-cone", "/.gitignore")
+    assert not (workspace / "src").exists()
+    assert set(tree_of(host, fetch())) == {".gitignore", "src/main.py"}
+
+
+def test_an_ignored_file_that_was_added_all_the_same_comes_along(
+    host: Path, workspace: Path, fetch: Fetch
+) -> None:
+    (workspace / "forced.log").write_text("staged\n", encoding="utf-8")
+    git(workspace, "add", "--force", "forced.log")
+    (workspace / "forced.log").write_text("changed\n", encoding="utf-8")
+    assert show(host, fetch(), "forced.log") == b"changed\n"
