@@ -15,6 +15,7 @@ from pathlib import Path
 from cspace import proc
 from cspace.errors import CommandFailed, CspaceError
 from cspace.instance import snapshot_repository as repository_of
+from cspace.instance.snapshot_fifos import find_in_repository, look_for_any
 from cspace.instance.snapshot_git import (
     Scratch,
     check_paths,
@@ -115,6 +116,9 @@ def _check_repository(workspace: Path) -> None:
 
 def _attempt(workspace: Path, directory: Path, pack: Path, request: WorkRequest) -> Work:
     names = _read_names(workspace)
+    fifo = find_in_repository(join(workspace, b".git"))
+    if fifo is not None:
+        raise CspaceError(f"{show(fifo)} is a FIFO, for which git would wait")
     scratch = create_scratch(
         directory, [join(workspace, b".git/objects")],
         shallow=sorted(names.cuts), object_format=request.object_format,
@@ -183,6 +187,9 @@ def _with_tree(scratch: Scratch, workspace: Path, work: Work, limits: Limits) ->
     try:
         if work.head:
             check_paths(scratch, work.head)
+        fifo = look_for_any(workspace)
+        if fifo is not None:
+            raise CspaceError(f"{show(fifo)} is a FIFO, for which git would wait")
         taken = take_tree(scratch, workspace, work.head, limits)
     except CommandFailed as error:
         return replace(work, problem=repository_of.reason(error))

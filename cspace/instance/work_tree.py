@@ -122,8 +122,8 @@ class _Taking:
     def _git(self, *words: str, stdin: bytes = b"") -> proc.Result:
         # A file that shrinks while it is mapped into memory ends git, so larger ones are streamed.
         top = ("-C", str(self.workspace), "-c", "core.bare=false")
-        top += ("-c", "core.bigFileThreshold=32k")
-        return self.scratch.run(*top, *words, stdin=stdin, env=self.env)
+        streamed = ("-c", "core.bigFileThreshold=32k")
+        return self.scratch.run(*top, *streamed, *words, stdin=stdin, env=self.env)
 
     def _write(self) -> str:
         return self._git("write-tree").text

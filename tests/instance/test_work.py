@@ -14,6 +14,7 @@ from cspace.errors import CommandFailed, CspaceError
 from cspace.instance.work import fetch_work, forget_work, list_kept, prefix_of
 from cspace.instance.work_answer import Work
 from tests.instance.snapshot_trees import (
+    PROGRAM,
     clone,
     commit,
     git,
@@ -412,3 +413,44 @@ def test_an_ignored_file_that_was_added_all_the_same_comes_along(
     git(workspace, "add", "--force", "forced.log")
     (workspace / "forced.log").write_text("changed\n", encoding="utf-8")
     assert show(host, fetch(), "forced.log") == b"changed\n"
+
+
+@pytest.mark.parametrize("name", [".gitignore", "src/.gitattributes", "nested/.git/HEAD"])
+def test_a_fifo_that_git_would_open_keeps_no_commit_back(
+    workspace: Path, fetch: Fetch, name: str
+) -> None:
+    for part in ("objects", "refs"):
+        (workspace / "nested/.git" / part).mkdir(parents=True)
+    (workspace / name).unlink(missing_ok=True)
+    os.mkfifo(workspace / name)
+    work = fetch()
+    assert work.head == git(workspace, "rev-parse", "HEAD")
+    assert (work.tree, work.problem) == (None, f"{name} is a FIFO, for which git would wait")
+
+
+@pytest.mark.parametrize("name", ["config", "objects/info/alternates", "objects/info/commit-graph"])
+def test_a_fifo_among_the_objects_is_named(workspace: Path, fetch: Fetch, name: str) -> None:
+    (workspace / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(workspace / ".git" / name)
+    with pytest.raises(CspaceError, match=f"{name} is a FIFO"):
+        fetch()
+
+
+def test_a_fifo_in_a_store_that_is_borrowed_from_is_named(
+    workspace: Path, fetch: Fetch, tmp_path: Path
+) -> None:
+    (tmp_path / 'odd"\n/pack').mkdir(parents=True)
+    quoted = str(tmp_path / 'odd"\n').replace('"', '\\"').replace("\n", "\\n")
+    (workspace / ".git/objects/info/alternates").write_text(f'"{quoted}"\n', encoding="utf-8")
+    os.mkfifo(workspace / "pipe")
+    (tmp_path / 'odd"\n/pack/multi-pack-index').symlink_to(workspace / "pipe")
+    with pytest.raises(CspaceError, match="multi-pack-index is a FIFO"):
+        fetch()
+
+
+def test_what_waits_all_the_same_is_ended(workspace: Path, tmp_path: Path) -> None:
+    os.mkfifo(workspace / "pipe")
+    words = ("work", "--workspace", workspace, "--output", tmp_path, "--seconds", "1")
+    # A FIFO of a kind that nobody looks for: our own list of what the host has.
+    done = proc.run(*PROGRAM, *words, "--host", workspace / "pipe", stdin=b"\n", ok=(1,))
+    assert b"it took too long" in done.stdout
