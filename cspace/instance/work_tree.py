@@ -22,15 +22,18 @@ from cspace.instance.snapshot_walk import SHARED, join
 
 LARGEST_FILE = 32 << 20
 LARGEST_TOTAL = 256 << 20
+# Far above what anybody commits while an agent works, and below what fills a disk.
+LARGEST_PACK = 2 << 30
 PASSES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes of uncommitted work that come along: of one file, and of all together."""
+    """Bytes of uncommitted work that come along: of one file, of all together; of a pack."""
 
     each: int = LARGEST_FILE
     total: int = LARGEST_TOTAL
+    pack: int = LARGEST_PACK
 
 
 @dataclass(frozen=True, slots=True)

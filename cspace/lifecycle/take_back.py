@@ -37,6 +37,7 @@ class Pulling:
         base: what the sensitive paths are compared with.
         sensitive: paths that new changes and that do something on the host once checked out.
         uncommitted: how many files are not committed yet, and so do not come along.
+        notes_problem: why no commit notes come along although the instance has some.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Pulling:
     sensitive: tuple[bytes, ...]
     commits: int
     uncommitted: int | None
+    notes_problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def look_at_pull(project: Project, found: Brought) -> Pulling:
         fresh = list_commits(scratch, new, [old] if old else found.others)
         sensitive = list_sensitive(scratch, base, new)
     left = count_uncommitted(root, found)
-    return Pulling(name, target, old, new, base, sensitive, len(fresh), left)
+    return Pulling(name, target, old, new, base, sensitive, len(fresh), left, found.notes_problem)
 
 
 def _refuse_own(root: Path, found: Brought, old: str | None) -> None:
@@ -134,8 +136,9 @@ def _refuse_own(root: Path, found: Brought, old: str | None) -> None:
         head = f"{prefix_of(found.name)}head"
         raise Conflict(
             f"cspace/{found.name} has commits that {found.name} has not: it is not moved",
-            hint=f"under another name: git branch from-{found.name} {head};"
-            f" to see both: git log --oneline --left-right cspace/{found.name}...{head}",
+            hint=f"to see both: git log --oneline --left-right cspace/{found.name}...{head};"
+            f" under another name: git branch from-{found.name} {head};"
+            f" if {found.name} only rebased: git branch --force cspace/{found.name} {head}",
         )
 
 
@@ -163,6 +166,8 @@ def apply_pull(project: Project, pulling: Pulling) -> Pulled:
                 f"{pulling.target} can not be moved: {error}", hint=f"cspace pull {pulling.name}"
             ) from error
     notices = merge_notes(root, prefix_of(pulling.name))
+    if pulling.notes_problem:
+        notices = (f"commit notes were left out: {pulling.notes_problem}", *notices)
     return Pulled(
         name=pulling.name,
         branch=pulling.target,

@@ -454,3 +454,39 @@ def test_what_waits_all_the_same_is_ended(workspace: Path, tmp_path: Path) -> No
     # A FIFO of a kind that nobody looks for: our own list of what the host has.
     done = proc.run(*PROGRAM, *words, "--host", workspace / "pipe", stdin=b"\n", ok=(1,))
     assert b"it took too long" in done.stdout
+
+
+def test_notes_that_fsck_refuses_keep_no_work_back(
+    host: Path, workspace: Path, fetch: Fetch
+) -> None:
+    head = commit(workspace, "new.txt")
+    blob = git(workspace, "rev-parse", "HEAD:.gitignore")
+    tree = proc.run(
+        "git", "-C", workspace, "mktree", stdin=f"100644 blob {blob}\t.git\n".encode()
+    ).text
+    evil = git(workspace, "commit-tree", "-m", "evil", tree)
+    git(workspace, "update-ref", "refs/notes/evil", evil)
+    work = fetch()
+    assert (work.head, work.notes) == (head, {})
+    assert "hasDotgit" in (work.notes_problem or "")
+    assert set(refs(host)) == {f"{prefix_of('mercury')}{name}" for name in ("head", "tree")}
+    assert git(host, "cat-file", "-e", evil, ok=(1, 128)) == ""
+
+
+def test_notes_whose_objects_are_gone_keep_no_work_back(workspace: Path, fetch: Fetch) -> None:
+    git(workspace, "notes", "--ref=cs", "add", "-m", "why")
+    blob = git(workspace, "rev-parse", f"refs/notes/cs:{git(workspace, 'rev-parse', 'HEAD')}")
+    (workspace / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    work = fetch()
+    assert (work.notes, work.tree) == ({}, work.head)
+    assert blob in (work.notes_problem or "")
+
+
+def test_commits_that_would_fill_the_disk_are_refused(workspace: Path, tmp_path: Path) -> None:
+    (workspace / "large").write_bytes(os.urandom(300_000))
+    git(workspace, "add", "large")
+    git(workspace, "commit", "--quiet", "-m", "Large")
+    words = ("work", "--workspace", workspace, "--output", tmp_path, "--largest", "200000")
+    done = proc.run(*PROGRAM, *words, stdin=b"\n", ok=(1,))
+    assert b"its new commits are above 200000 bytes" in done.stdout
+    assert not (tmp_path / "work.json").exists()

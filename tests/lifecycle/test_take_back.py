@@ -477,3 +477,30 @@ def test_a_git_that_can_not_try_a_merge_says_which_one_could(
     monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
     with pytest.raises(CspaceError, match=r"2\.38 or newer is needed"):
         look_at_merge(project, found)
+
+
+def test_a_pull_says_that_notes_were_left_out(
+    project: Project, workspace: Path, bring: Bring
+) -> None:
+    commit(workspace, "one.txt")
+    git(workspace, "notes", "--ref=cs", "add", "-m", "why")
+    tree = git(workspace, "rev-parse", "refs/notes/cs^{tree}")
+    (workspace / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    pulled = apply_pull(project, look_at_pull(project, bring()))
+    assert len(pulled.notices) == 1
+    assert pulled.notices[0].startswith("commit notes were left out: ")
+    assert tree in pulled.notices[0]
+
+
+def test_a_branch_that_was_rebased_has_a_way_on(
+    project: Project, workspace: Path, bring: Bring
+) -> None:
+    commit(workspace, "one.txt")
+    apply_pull(project, look_at_pull(project, bring()))
+    git(workspace, "commit", "--quiet", "--amend", "-m", "Another")
+    new = git(workspace, "rev-parse", "HEAD")
+    with pytest.raises(Conflict) as raised:
+        look_at_pull(project, bring())
+    words = (raised.value.hint or "").partition("only rebased: ")[2].split(" ")
+    git(project.root, *words[1:])
+    assert look_at_pull(project, bring()).old == new
