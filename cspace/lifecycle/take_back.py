@@ -6,6 +6,7 @@ objects that the second one then uses, whatever the agent does meanwhile.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -121,6 +122,7 @@ def look_at_pull(project: Project, found: Brought) -> Pulling:
         new = old  # what is asked for is there
     if old != new:
         _refuse_own(root, found, old)
+        _refuse_neighbour(root, name, target)
         _refuse_checked_out(root, name, target)
     with viewing(root) as scratch:
         base = old or found.base
@@ -142,6 +144,19 @@ def _refuse_own(root: Path, found: Brought, old: str | None) -> None:
         )
 
 
+def _refuse_neighbour(root: Path, name: str, target: str) -> None:
+    """A branch can not be where another one's directory is, nor below another one."""
+    above, below = git.list_refs(root, "refs/heads/cspace"), f"refs/heads/{target}/"
+    taken = [one for one in above if one == "refs/heads/cspace" or one.startswith(below)]
+    if taken:
+        other = taken[0].removeprefix("refs/heads/")
+        raise Conflict(
+            f"{target} can not be beside the branch {other}",
+            hint=f"git branch --move {shlex.quote(other)} {shlex.quote(other.replace('/', '-'))}-2;"
+            f" then: cspace pull {name}",
+        )
+
+
 def _refuse_checked_out(root: Path, name: str, target: str) -> None:
     places = git.worktrees_on(root, target)
     if places:
@@ -155,10 +170,11 @@ def apply_pull(project: Project, pulling: Pulling) -> Pulled:
     """Move the branch to the commit that was looked at, and merge the instance's commit notes.
 
     Raises:
-        Conflict: somebody moved the branch since it was looked at.
+        Conflict: somebody moved the branch since it was looked at, or checked it out.
     """
     root = project.root
     if pulling.old != pulling.new:
+        _refuse_checked_out(root, pulling.name, pulling.target)
         try:
             git.update_ref(root, f"refs/heads/{pulling.target}", pulling.new, pulling.old)
         except CommandFailed as error:
@@ -230,12 +246,15 @@ def apply_merge(project: Project, merging: Merging) -> Merged:
 
     Raises:
         Conflict: HEAD moved since; git would overwrite something; or the merge has begun and waits
-            for conflicts to be resolved.
+            for conflicts to be resolved, or for the person to commit it.
         CommandFailed: a hook said no.
     """
     place, pulling = project.worktree, merging.pulling
+    onto = git_commits.branch_of(place)
     if git.resolve(place, "HEAD") != merging.ours:
         raise Conflict("HEAD moved meanwhile", hint=f"cspace merge {pulling.name}")
+    if onto != merging.onto:
+        raise Conflict(f"{onto} is checked out now", hint=f"cspace merge {pulling.name}")
     pulled = apply_pull(project, pulling)
     try:
         git_commits.merge(place, pulling.new, pulling.target)
@@ -243,6 +262,11 @@ def apply_merge(project: Project, merging: Merging) -> Merged:
         _explain(place, pulling, error)
         raise
     now = git.resolve(place, "HEAD") or merging.ours
+    if not git.is_ancestor(place, pulling.new, now):
+        raise Conflict(
+            f"git merge made no commit, as branch.{onto}.mergeOptions says",
+            hint="git status; then: git commit",
+        )
     return Merged(pulling.name, pulled, merging.onto, now, now != merging.ours)
 
 
