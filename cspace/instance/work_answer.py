@@ -106,7 +106,7 @@ def parse_work(raw: bytes) -> Work:
 
 
 def _is_notes_ref(name: str) -> bool:
-    return name.startswith(NOTES) and ref_fits(name.encode("utf-8", "surrogateescape"))
+    return name.startswith(NOTES) and ref_fits(name.encode("utf-8", "replace"))
 
 
 def _id(value: object) -> str:
@@ -118,4 +118,4 @@ def _id(value: object) -> str:
 def _text(value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
-    return value
+    return value if value is None else value.encode("utf-8").decode("utf-8")
