@@ -99,6 +99,8 @@ def log(context: typer.Context, name: Name, *, as_json: AsJson = False) -> None:
         render.show_lines(commit_lines(commit))
     if not found.commits:
         render.note(f"{name} has no commits of its own")
+    if found.notes_problem:
+        render.note(f"note: commit notes were left out: {found.notes_problem}")
     note_uncommitted(name, found.uncommitted)
 
 

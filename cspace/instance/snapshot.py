@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,10 @@ from cspace.errors import CspaceError
 from cspace.instance.snapshot_pack import IGNORED_EACH, IGNORED_TOTAL, Request, pack
 from cspace.instance.snapshot_unpack import unpack
 from cspace.instance.work_pack import WorkRequest, pack_work
-from cspace.instance.work_tree import LARGEST_FILE, LARGEST_TOTAL, Limits
+from cspace.instance.work_tree import LARGEST_FILE, LARGEST_PACK, LARGEST_TOTAL, Limits
+
+# An agent goes on meanwhile and a person waits: far above what a large repository takes.
+WORK_SECONDS = 900
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -50,14 +54,21 @@ def _pack(arguments: argparse.Namespace) -> None:
 
 
 def _work(arguments: argparse.Namespace) -> None:
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(arguments.seconds)
     known, _ = _host(arguments)
     request = WorkRequest(
         known=known,
         object_format=arguments.object_format,
         committed=arguments.committed,
-        limits=Limits(arguments.each, arguments.total),
+        limits=Limits(arguments.each, arguments.total, arguments.largest),
     )
     pack_work(arguments.workspace, arguments.output, request)
+
+
+def _give_up(_: int, __: object) -> None:
+    """End what waits: an agent can put a FIFO where we have looked already."""
+    raise CspaceError("it took too long", hint="cspace stop NAME, then again")
 
 
 def _unpack(arguments: argparse.Namespace) -> None:
@@ -92,6 +103,8 @@ def _parser() -> argparse.ArgumentParser:
     working.add_argument("--committed", action="store_true", help="without uncommitted files")
     working.add_argument("--each", type=int, default=LARGEST_FILE, help="bytes")
     working.add_argument("--total", type=int, default=LARGEST_TOTAL, help="bytes")
+    working.add_argument("--largest", type=int, default=LARGEST_PACK, help="bytes of a pack")
+    working.add_argument("--seconds", type=int, default=WORK_SECONDS, help="for the whole")
     for command in (packing, working):
         command.add_argument("--output", type=Path, required=True)
         command.add_argument("--object-format", choices=("sha1", "sha256"), default="sha1")

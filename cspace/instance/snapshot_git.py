@@ -32,6 +32,8 @@ _CONFIGURATION = """\
 	auto = 0
 {extensions}"""
 MOST_PATHS = 2_000_000
+# A million files take a tenth of it. A link to a FIFO, of which there are many kinds, takes all.
+LISTING_SECONDS = 300.0
 # A packed ref can have a name of any length; as a file, with `.lock` behind it, it can not.
 MOST_REF_BYTES = 1000
 MOST_PART_BYTES = 250
@@ -49,10 +51,11 @@ class Scratch:
         stdin: bytes = b"",
         ok: tuple[int, ...] = (0,),
         env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
     ) -> proc.Result:
         """Run git here; raises CommandFailed."""
         return proc.run(
-            "git", *words, cwd=self.directory, stdin=stdin, ok=ok,
+            "git", *words, cwd=self.directory, stdin=stdin, ok=ok, timeout=timeout,
             env=self.environment() | dict(env or {}),
         )  # fmt: skip
 
@@ -188,6 +191,7 @@ def ignored_files(scratch: Scratch, worktree: bytes, index: bytes, exclude: byte
         "-C", os.fsdecode(worktree), "-c", "core.bare=false", *_folded(scratch, index),
         "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
         env={"GIT_WORK_TREE": os.fsdecode(worktree), "GIT_INDEX_FILE": os.fsdecode(index)},
+        timeout=LISTING_SECONDS,
     ).stdout  # fmt: skip
     return [name for name in listed.split(b"\0") if name and not name.endswith(b"/")]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cspace.errors import CommandFailed, CspaceError
 from cspace.instance import snapshot_repository as repository_of
+from cspace.instance.snapshot_fifos import find_in_repository, find_in_work_tree
 from cspace.instance.snapshot_files import Importer, importing, leave_out, name_blobs
 from cspace.instance.snapshot_git import (
     Scratch,
@@ -134,7 +135,8 @@ class _Packing:
         for path in paths:
             number = numbers.get(path, 0)
             self.followed[path] = Repository(number, path, Carried.OBJECTS)
-        ignored = self._ignored()
+        waiting = self._find_waiting()
+        ignored = self._ignored(waiting=bool(waiting))
         kept, dropped = leave_out(
             self.tree.entries, ignored,
             each=self.request.ignored_each, total=self.request.ignored_total,
@@ -144,7 +146,14 @@ class _Packing:
         self.left_out = [*self.tree.specials, *dropped, *outside]
         self.entries = name_blobs(self.workspace, kept, self.request.object_format)
         self._find_damage()
+        for path, fifo in waiting.items():
+            self.carry_as_files(_Unfollowed(path, f"{show(fifo)} is a FIFO"))
         self._choose_files()
+
+    def _find_waiting(self) -> dict[bytes, bytes]:
+        """Return the repositories that no git can be started on, and the FIFO in each."""
+        found = {p: find_in_repository(join(self.workspace, p)) for p in self.followed}
+        return {path: fifo for path, fifo in found.items() if fifo is not None}
 
     def _find_damage(self) -> None:
         for path in self.tree.damaged:
@@ -217,8 +226,10 @@ class _Packing:
             object_format=self.request.object_format,
         )
 
-    def _ignored(self) -> set[bytes]:
+    def _ignored(self, *, waiting: bool) -> set[bytes]:
         """Return the ignored files; where git can not tell, nothing counts as ignored."""
+        if waiting or find_in_work_tree(self.tree.specials):
+            return set()
         directories = [join(self.workspace, path) for path in self.followed]
         scratch = self._scratch(directories)
         found: set[bytes] = set()

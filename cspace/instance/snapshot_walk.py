@@ -13,9 +13,10 @@ from cspace.paths import CONTEXT, MEMORY
 
 # The host's data, mounted into the workspace: archived and restored with the host's repository.
 SHARED = (os.fsencode(CONTEXT), os.fsencode(MEMORY))
+FIFO = "a FIFO"
 _SPECIAL = {
     stat.S_IFSOCK: "a socket",
-    stat.S_IFIFO: "a FIFO",
+    stat.S_IFIFO: FIFO,
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }

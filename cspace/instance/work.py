@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, git, git_objects
@@ -24,7 +25,7 @@ from cspace.instance.exchange import (
     exchanging,
     tell,
 )
-from cspace.instance.work_answer import ANSWER, PACK, Work, parse_work
+from cspace.instance.work_answer import ANSWER, NOTES_PACK, PACK, Work, parse_work
 
 ROOT = "refs/cspace/instances"
 _REF = re.compile(rf"{ROOT}/([a-z0-9-]+)/.+", re.ASCII)
@@ -58,29 +59,41 @@ def fetch_work(
             check_answer(go(), f"the work of {place.name} can not be read")
         work = parse_work(beneath.read_file(exchange, PurePosixPath(ANSWER)))
         try:
-            _take(repository, exchange, work)
+            _take(repository, exchange, PACK if work.packed else None, work.ids)
         except CommandFailed as error:
             raise CommandFailed(
                 f"git refuses the work of {place.name} in {repository}: {error}",
                 hint=f"repair it inside: cspace shell {place.name}; cspace down keeps it as it is",
             ) from error
+        work = _with_notes(repository, exchange, work)
     _keep(repository, prefix_of(place.name), work)
     return work
 
 
-def _take(repository: Path, exchange: Path, work: Work) -> None:
-    """Take the pack over; every name is a commit then, and nothing that it reaches is missing."""
-    if work.packed:
+def _with_notes(repository: Path, exchange: Path, work: Work) -> Work:
+    """Take the notes over too; where git refuses one, the work comes without any."""
+    ids = tuple(dict.fromkeys(work.notes.values()))
+    try:
+        _take(repository, exchange, NOTES_PACK if work.notes_packed else None, ids)
+    except CommandFailed as error:
+        said = "; ".join(line.strip() for line in str(error).splitlines()[1:])
+        return replace(work, notes={}, notes_problem=said or str(error))
+    return work
+
+
+def _take(repository: Path, exchange: Path, name: str | None, ids: tuple[str, ...]) -> None:
+    """Take a pack over; each of ids is a commit then, and nothing that it reaches is missing."""
+    if name:
         # A container wrote it, beside whatever an agent's code in there made of its directory.
-        descriptor = beneath.open_file(exchange, PurePosixPath(PACK))
+        descriptor = beneath.open_file(exchange, PurePosixPath(name))
         with os.fdopen(descriptor, "rb") as pack:
             git_objects.index_pack(repository, pack)
-    types = git_objects.object_types(repository, work.ids)
-    for one in work.ids:
+    types = git_objects.object_types(repository, ids)
+    for one in ids:
         if types.get(one) != "commit":
             raise CommandFailed(f"{one} is no commit, but {types.get(one, 'missing')}")
-    if work.packed:
-        git_objects.check_reached(repository, work.ids)
+    if name:
+        git_objects.check_reached(repository, ids)
 
 
 def _keep(repository: Path, prefix: str, work: Work) -> None:

@@ -11,7 +11,7 @@ from cspace.errors import MALFORMED, CspaceError
 from cspace.instance.snapshot_git import ref_fits
 from cspace.instance.snapshot_manifest import LeftOut
 
-PACK, ANSWER = "work.pack", "work.json"
+PACK, NOTES_PACK, ANSWER = "work.pack", "notes.pack", "work.json"
 MOST_NOTES_REFS = 100
 MOST_LEFT_OUT = 1000
 NOTES = "refs/notes/"
@@ -31,7 +31,8 @@ class Work:
         notes: notes ref to commit.
         left_out: what the tree lacks; for a directory a repository of its own.
         moving: whether files changed all the time, so that the tree is of several moments.
-        packed: whether there is a pack.
+        packed, notes_packed: whether there is a pack, and one of what only notes reach.
+        notes_problem: why there are no notes although the instance has some.
     """
 
     branch: str | None
@@ -42,12 +43,13 @@ class Work:
     left_out: tuple[LeftOut, ...] = ()
     moving: bool = False
     packed: bool = False
+    notes_packed: bool = False
+    notes_problem: str | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Every commit that is named, once."""
-        named = (self.head, self.tree, *self.notes.values())
-        return tuple(dict.fromkeys(one for one in named if one))
+        """The commits of its files, once each."""
+        return tuple(dict.fromkeys(one for one in (self.head, self.tree) if one))
 
 
 def dump_work(work: Work) -> bytes:
@@ -65,6 +67,8 @@ def dump_work(work: Work) -> bytes:
         "left_out": left_out,
         "moving": work.moving,
         "packed": work.packed,
+        "notes_packed": work.notes_packed,
+        "notes_problem": work.notes_problem,
     }
     return json.dumps(document).encode("ascii")
 
@@ -91,6 +95,8 @@ def parse_work(raw: bytes) -> Work:
             left_out=left_out,
             moving=bool(found["moving"]),
             packed=bool(found["packed"]),
+            notes_packed=bool(found["notes_packed"]),
+            notes_problem=_text(found["notes_problem"]),
         )
     except (*MALFORMED, AttributeError) as error:
         raise CspaceError(f"the container's answer is damaged: {error}") from error
@@ -100,7 +106,7 @@ def parse_work(raw: bytes) -> Work:
 
 
 def _is_notes_ref(name: str) -> bool:
-    return name.startswith(NOTES) and ref_fits(name.encode("utf-8", "surrogateescape"))
+    return name.startswith(NOTES) and ref_fits(name.encode("utf-8", "replace"))
 
 
 def _id(value: object) -> str:
@@ -112,4 +118,4 @@ def _id(value: object) -> str:
 def _text(value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
-    return value
+    return value if value is None else value.encode("utf-8").decode("utf-8")

@@ -15,6 +15,7 @@ from pathlib import Path
 from cspace import proc
 from cspace.errors import CommandFailed, CspaceError
 from cspace.instance import snapshot_repository as repository_of
+from cspace.instance.snapshot_fifos import find_in_repository, look_for_any
 from cspace.instance.snapshot_git import (
     Scratch,
     check_paths,
@@ -29,6 +30,7 @@ from cspace.instance.work_answer import (
     MOST_LEFT_OUT,
     MOST_NOTES_REFS,
     NOTES,
+    NOTES_PACK,
     PACK,
     Work,
     dump_work,
@@ -36,6 +38,7 @@ from cspace.instance.work_answer import (
 from cspace.instance.work_tree import Limits, take_tree
 
 ATTEMPTS = 3
+SCRATCH = "scratch"
 _BRANCHES = b"refs/heads/"
 # While a rebase is on its way the head is detached, and the branch what it was before.
 _REBASED = (b"rebase-merge/head-name", b"rebase-apply/head-name")
@@ -79,13 +82,12 @@ def pack_work(workspace: Path, output: Path, request: WorkRequest) -> Work:
     Raises:
         CspaceError: there is no repository that git can follow, or it changes all the time.
     """
-    directory = output / "scratch"
     _check_repository(workspace)
     failed: CspaceError | None = None
     try:
         for _ in range(ATTEMPTS):
             try:
-                work = _attempt(workspace, directory, output / PACK, request)
+                work = _attempt(workspace, output, request)
             except OSError as error:
                 failed = CspaceError(f"{_where(error)} can not be read: {error.strerror}")
             except CommandFailed as error:
@@ -94,7 +96,7 @@ def pack_work(workspace: Path, output: Path, request: WorkRequest) -> Work:
                 (output / ANSWER).write_bytes(dump_work(work))
                 return work
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(output / SCRATCH, ignore_errors=True)
     assert failed is not None  # noqa: S101  there was an attempt
     raise failed
 
@@ -113,10 +115,13 @@ def _check_repository(workspace: Path) -> None:
         raise CspaceError("the workspace has no repository of its own")
 
 
-def _attempt(workspace: Path, directory: Path, pack: Path, request: WorkRequest) -> Work:
+def _attempt(workspace: Path, output: Path, request: WorkRequest) -> Work:
     names = _read_names(workspace)
+    fifo = find_in_repository(join(workspace, b".git"))
+    if fifo is not None:
+        raise CspaceError(f"{show(fifo)} is a FIFO, for which git would wait")
     scratch = create_scratch(
-        directory, [join(workspace, b".git/objects")],
+        output / SCRATCH, [join(workspace, b".git/objects")],
         shallow=sorted(names.cuts), object_format=request.object_format,
     )  # fmt: skip
     why = repository_of.why_not_followed(scratch, join(workspace, b".git"), request.object_format)
@@ -131,7 +136,21 @@ def _attempt(workspace: Path, directory: Path, pack: Path, request: WorkRequest)
     work = Work(branch, names.head, None, notes=notes)
     if not request.committed:
         work = _with_tree(scratch, workspace, work, request.limits)
-    return replace(work, packed=_pack(scratch, pack, work, names.cuts, request.known))
+    packing = _Packing(scratch, names.cuts, request)
+    work = replace(work, packed=packing.write(output / PACK, work.ids, request.known))
+    return _with_notes(packing, output / NOTES_PACK, work)
+
+
+def _with_notes(packing: _Packing, pack: Path, work: Work) -> Work:
+    """Pack what only notes reach; where that can not be, the work still comes along."""
+    known = (*packing.request.known, *work.ids)
+    try:
+        packed = packing.write(pack, (*work.notes.values(),), known)
+    except CommandFailed as error:
+        return replace(work, notes={}, notes_problem=repository_of.reason(error))
+    except CspaceError as error:
+        return replace(work, notes={}, notes_problem=str(error))
+    return replace(work, notes_packed=packed)
 
 
 def _read_names(workspace: Path) -> _Names:
@@ -183,6 +202,9 @@ def _with_tree(scratch: Scratch, workspace: Path, work: Work, limits: Limits) ->
     try:
         if work.head:
             check_paths(scratch, work.head)
+        fifo = look_for_any(workspace)
+        if fifo is not None:
+            raise CspaceError(f"{show(fifo)} is a FIFO, for which git would wait")
         taken = take_tree(scratch, workspace, work.head, limits)
     except CommandFailed as error:
         return replace(work, problem=repository_of.reason(error))
@@ -198,21 +220,42 @@ def _with_tree(scratch: Scratch, workspace: Path, work: Work, limits: Limits) ->
     return replace(work, tree=tree, left_out=left_out, moving=taken.moving)
 
 
-def _pack(
-    scratch: Scratch, pack: Path, work: Work, cuts: frozenset[str], known: Collection[str]
-) -> bool:
-    """Write what the host lacks; return whether that is anything."""
-    if set(work.ids) <= set(known):
-        return False
-    without = object_types(scratch, known)
-    asked = "".join([*(f"{one}\n" for one in work.ids), *(f"^{one}\n" for one in without)]).encode()
-    if cuts and not cuts.isdisjoint(scratch.run("rev-list", "--stdin", stdin=asked).text.split()):
-        raise CspaceError("its history is cut where the host's is not")
-    words = ("pack-objects", "--revs", "--thin", "--stdout", "--quiet")
-    with proc.talk("git", *words, env=scratch.environment()) as process, pack.open("wb") as file:
-        assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
-        assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
-        process.stdin.write(asked)
-        process.stdin.close()
-        shutil.copyfileobj(process.stdout, file)
-    return True
+@dataclass(frozen=True, slots=True)
+class _Packing:
+    """Writes packs of what the host lacks."""
+
+    scratch: Scratch
+    cuts: frozenset[str]
+    request: WorkRequest
+
+    def write(self, pack: Path, ids: Collection[str], known: Collection[str]) -> bool:
+        """Write a pack of what ids reach and known do not; return whether that is anything.
+
+        Raises:
+            CspaceError: the host could not hold it, or nobody's work is that large.
+        """
+        if set(ids) <= set(known):
+            return False
+        without = object_types(self.scratch, known)
+        asked = "".join([*(f"{one}\n" for one in ids), *(f"^{one}\n" for one in without)]).encode()
+        if self.cuts:
+            listed = self.scratch.run("rev-list", "--stdin", stdin=asked).text.split()
+            if not self.cuts.isdisjoint(listed):
+                raise CspaceError("its history is cut where the host's is not")
+        words = ("pack-objects", "--revs", "--thin", "--stdout", "--quiet")
+        with (
+            proc.talk("git", *words, env=self.scratch.environment()) as process,
+            pack.open("wb") as file,
+        ):
+            assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
+            assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
+            process.stdin.write(asked)
+            process.stdin.close()
+            while chunk := process.stdout.read(1 << 16):
+                file.write(chunk)
+                if file.tell() > self.request.limits.pack:
+                    raise CspaceError(
+                        f"its new commits are above {self.request.limits.pack} bytes",
+                        hint="take the large files out of its history: cspace shell NAME",
+                    )
+        return True

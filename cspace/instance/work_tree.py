@@ -6,6 +6,7 @@ changes under the reader is read again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -21,15 +22,18 @@ from cspace.instance.snapshot_walk import SHARED, join
 
 LARGEST_FILE = 32 << 20
 LARGEST_TOTAL = 256 << 20
+# Far above what anybody commits while an agent works, and below what fills a disk.
+LARGEST_PACK = 2 << 30
 PASSES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes of uncommitted work that come along: of one file, and of all together."""
+    """Bytes of uncommitted work that come along: of one file, of all together; of a pack."""
 
     each: int = LARGEST_FILE
     total: int = LARGEST_TOTAL
+    pack: int = LARGEST_PACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +48,45 @@ class Taken:
 def take_tree(scratch: Scratch, workspace: Path, head: str | None, limits: Limits) -> Taken:
     """Store the work tree's files, committed or not, but for what git ignores and what is shared.
 
+    Of the index only its names count: marks and times in it, which could hide a change, are an
+    agent's to set.
+
     Raises:
         CommandFailed: git can not read something; the message says what.
         OSError: a file of the git directory vanished.
     """
     index = scratch.directory / "index"
-    if not _copy_index(workspace / ".git", scratch.directory):
-        scratch.run("read-tree", head or "--empty", env={"GIT_INDEX_FILE": str(index)})
     exclude = read_exclude(join(workspace, b".git"))
     (scratch.directory / "info/exclude").write_bytes(exclude)
-    return _Taking(scratch, workspace, index, limits).run()
+    skipped = _make_index(scratch, workspace, head, index)
+    return _Taking(scratch, workspace, index, limits).run(skipped)
+
+
+def _make_index(scratch: Scratch, workspace: Path, head: str | None, index: Path) -> list[bytes]:
+    """Make an index that knows nothing of any file; return what a sparse checkout leaves out."""
+    theirs = scratch.directory / "theirs"
+    if not _copy_index(workspace / ".git", theirs):
+        scratch.run("read-tree", head or "--empty", env={"GIT_INDEX_FILE": str(index)})
+        return []
+    words = ("ls-files", "-t", "-z", "--stage")
+    said = scratch.run(*words, env={"GIT_INDEX_FILE": str(theirs / "index")}).stdout
+    rows = [row[2:] for row in said.split(b"\0") if row]
+    scratch.run(
+        "update-index", "-z", "--index-info", env={"GIT_INDEX_FILE": str(index)},
+        stdin=b"".join(row + b"\0" for row in rows),
+    )  # fmt: skip
+    marked = (row.partition(b"\t")[2] for row in said.split(b"\0") if row.startswith(b"S "))
+    return [name for name in marked if not os.path.lexists(join(workspace, name))]
 
 
 def _copy_index(git_directory: Path, target: Path) -> bool:
-    """Copy the index with its time, by which git knows what it need not read again."""
     source = git_directory / "index"
     found = source.lstat() if source.exists() else None
     if found is None or not stat.S_ISREG(found.st_mode) or is_sparse(source.read_bytes()):
         return False
+    target.mkdir()
     for path in (source, *git_directory.glob("sharedindex.*")):
-        shutil.copy2(path, target / path.name, follow_symlinks=False)
+        shutil.copyfile(path, target / path.name, follow_symlinks=False)
     return True
 
 
@@ -76,8 +99,18 @@ class _Taking:
         self.left_out: dict[bytes, LeftOut] = {}
         self.room = limits.total
 
-    def run(self) -> Taken:
-        """Look and add until nothing is left to add, or nothing that can be."""
+    def run(self, skipped: list[bytes]) -> Taken:
+        """Look and add until nothing is left to add, or nothing that can be.
+
+        Args:
+            skipped: what is not there, and not deleted either.
+        """
+        marked = b"".join(name + b"\0" for name in skipped)
+        self._git("update-index", "-z", "--skip-worktree", "--stdin", stdin=marked)
+        # Each file is read once, and then git knows it by its time. One that can not be read now
+        # is none that is known.
+        with contextlib.suppress(CommandFailed):
+            self._git("update-index", "-q", "--unmerged", "--refresh")
         stuck: set[bytes] = set()
         for _ in range(PASSES):
             changed = self._changed()
@@ -90,8 +123,10 @@ class _Taking:
         return Taken(self._write(), self._lacking(stuck), moving=False)
 
     def _git(self, *words: str, stdin: bytes = b"") -> proc.Result:
+        # A file that shrinks while it is mapped into memory ends git, so larger ones are streamed.
         top = ("-C", str(self.workspace), "-c", "core.bare=false")
-        return self.scratch.run(*top, *words, stdin=stdin, env=self.env)
+        streamed = ("-c", "core.bigFileThreshold=32k")
+        return self.scratch.run(*top, *streamed, *words, stdin=stdin, env=self.env)
 
     def _write(self) -> str:
         return self._git("write-tree").text
@@ -103,8 +138,7 @@ class _Taking:
 
     def _changed(self) -> list[bytes]:
         """List what differs from the index, without what stays out."""
-        words = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
-        names = set(filter(None, self._git(*words).stdout.split(b"\0")))
+        names = set(filter(None, self._list().split(b"\0")))
         sizes = {name: self._size(name) for name in names if not _is_shared(name)}
         links = {name for name in sizes if os.path.islink(join(self.workspace, name))}  # noqa: PTH114
         fit = []
@@ -113,6 +147,14 @@ class _Taking:
             if not beyond and self._fits(name, sizes[name]):
                 fit.append(name)
         return fit
+
+    def _list(self) -> bytes:
+        """Have git look; a file that shrinks while git reads it ends that, so it looks again."""
+        words = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
+        for _ in range(PASSES - 1):
+            with contextlib.suppress(CommandFailed):
+                return self._git(*words).stdout
+        return self._git(*words).stdout
 
     def _size(self, name: bytes) -> int:
         try:
@@ -143,8 +185,7 @@ class _Taking:
 
     def _add(self, names: list[bytes]) -> set[bytes]:
         """Add files to the index; return those that git can not read at this moment."""
-        # A file that shrinks while it is mapped into memory ends git, so larger ones are streamed.
-        words = ("-c", "core.bigFileThreshold=32k", "update-index", "-z", "--add", "--remove")
+        words = ("update-index", "-z", "--add", "--remove")
         try:
             asked = b"".join(name + b"\0" for name in names)
             self._git(*words, "--replace", "--stdin", stdin=asked)

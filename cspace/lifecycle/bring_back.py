@@ -49,6 +49,7 @@ class Brought:
             had: see `problem`.
         others: what the work is compared with: where the instance started, and the host's HEAD.
         notes: notes ref to commit.
+        notes_problem: why there are none although the instance has some.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Brought:
     problem: str | None
     others: tuple[str, ...]
     notes: dict[str, str]
+    notes_problem: str | None
     left_out: tuple[LeftOut, ...]
     moving: bool
 
@@ -91,7 +93,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What an instance committed, the newest first; how many files are not committed yet."""
+    """What an instance committed, the newest first; how many files are not committed yet.
+
+    Attributes:
+        notes_problem: why no commit notes are shown although the instance has some.
+    """
 
     name: str
     branch: str | None
@@ -99,6 +105,7 @@ class History:
     head: str | None
     commits: tuple[Commit, ...]
     uncommitted: int | None
+    notes_problem: str | None = None
 
 
 def bring(host: Host, name: str, *, committed: bool = False) -> Brought:
@@ -142,6 +149,7 @@ def place_work(project: Project, name: str, work: Work, began: str | None) -> Br
         problem=work.problem,
         others=others,
         notes=work.notes,
+        notes_problem=work.notes_problem,
         left_out=work.left_out,
         moving=work.moving,
     )
@@ -222,7 +230,7 @@ def list_history(host: Host, name: str) -> History:
     found = bring(host, name)
     commits = commits_of(host.project.root, found)
     left = count_uncommitted(host.project.root, found)
-    return History(name, found.branch, found.base, found.head, commits, left)
+    return History(name, found.branch, found.base, found.head, commits, left, found.notes_problem)
 
 
 def commits_of(repository: Path, found: Brought) -> tuple[Commit, ...]:

@@ -6,6 +6,7 @@ objects that the second one then uses, whatever the agent does meanwhile.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class Pulling:
         base: what the sensitive paths are compared with.
         sensitive: paths that new changes and that do something on the host once checked out.
         uncommitted: how many files are not committed yet, and so do not come along.
+        notes_problem: why no commit notes come along although the instance has some.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Pulling:
     sensitive: tuple[bytes, ...]
     commits: int
     uncommitted: int | None
+    notes_problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +122,14 @@ def look_at_pull(project: Project, found: Brought) -> Pulling:
         new = old  # what is asked for is there
     if old != new:
         _refuse_own(root, found, old)
+        _refuse_neighbour(root, name, target)
         _refuse_checked_out(root, name, target)
     with viewing(root) as scratch:
         base = old or found.base
         fresh = list_commits(scratch, new, [old] if old else found.others)
         sensitive = list_sensitive(scratch, base, new)
     left = count_uncommitted(root, found)
-    return Pulling(name, target, old, new, base, sensitive, len(fresh), left)
+    return Pulling(name, target, old, new, base, sensitive, len(fresh), left, found.notes_problem)
 
 
 def _refuse_own(root: Path, found: Brought, old: str | None) -> None:
@@ -134,8 +138,22 @@ def _refuse_own(root: Path, found: Brought, old: str | None) -> None:
         head = f"{prefix_of(found.name)}head"
         raise Conflict(
             f"cspace/{found.name} has commits that {found.name} has not: it is not moved",
-            hint=f"under another name: git branch from-{found.name} {head};"
-            f" to see both: git log --oneline --left-right cspace/{found.name}...{head}",
+            hint=f"to see both: git log --oneline --left-right cspace/{found.name}...{head};"
+            f" under another name: git branch from-{found.name} {head};"
+            f" if {found.name} only rebased: git branch --force cspace/{found.name} {head}",
+        )
+
+
+def _refuse_neighbour(root: Path, name: str, target: str) -> None:
+    """A branch can not be where another one's directory is, nor below another one."""
+    above, below = git.list_refs(root, "refs/heads/cspace"), f"refs/heads/{target}/"
+    taken = [one for one in above if one == "refs/heads/cspace" or one.startswith(below)]
+    if taken:
+        other = taken[0].removeprefix("refs/heads/")
+        raise Conflict(
+            f"{target} can not be beside the branch {other}",
+            hint=f"git branch --move {shlex.quote(other)} {shlex.quote(other.replace('/', '-'))}-2;"
+            f" then: cspace pull {name}",
         )
 
 
@@ -152,10 +170,11 @@ def apply_pull(project: Project, pulling: Pulling) -> Pulled:
     """Move the branch to the commit that was looked at, and merge the instance's commit notes.
 
     Raises:
-        Conflict: somebody moved the branch since it was looked at.
+        Conflict: somebody moved the branch since it was looked at, or checked it out.
     """
     root = project.root
     if pulling.old != pulling.new:
+        _refuse_checked_out(root, pulling.name, pulling.target)
         try:
             git.update_ref(root, f"refs/heads/{pulling.target}", pulling.new, pulling.old)
         except CommandFailed as error:
@@ -163,6 +182,8 @@ def apply_pull(project: Project, pulling: Pulling) -> Pulled:
                 f"{pulling.target} can not be moved: {error}", hint=f"cspace pull {pulling.name}"
             ) from error
     notices = merge_notes(root, prefix_of(pulling.name))
+    if pulling.notes_problem:
+        notices = (f"commit notes were left out: {pulling.notes_problem}", *notices)
     return Pulled(
         name=pulling.name,
         branch=pulling.target,
@@ -225,12 +246,15 @@ def apply_merge(project: Project, merging: Merging) -> Merged:
 
     Raises:
         Conflict: HEAD moved since; git would overwrite something; or the merge has begun and waits
-            for conflicts to be resolved.
+            for conflicts to be resolved, or for the person to commit it.
         CommandFailed: a hook said no.
     """
     place, pulling = project.worktree, merging.pulling
+    onto = git_commits.branch_of(place)
     if git.resolve(place, "HEAD") != merging.ours:
         raise Conflict("HEAD moved meanwhile", hint=f"cspace merge {pulling.name}")
+    if onto != merging.onto:
+        raise Conflict(f"{onto} is checked out now", hint=f"cspace merge {pulling.name}")
     pulled = apply_pull(project, pulling)
     try:
         git_commits.merge(place, pulling.new, pulling.target)
@@ -238,6 +262,11 @@ def apply_merge(project: Project, merging: Merging) -> Merged:
         _explain(place, pulling, error)
         raise
     now = git.resolve(place, "HEAD") or merging.ours
+    if not git.is_ancestor(place, pulling.new, now):
+        raise Conflict(
+            f"git merge made no commit, as branch.{onto}.mergeOptions says",
+            hint="git status; then: git commit",
+        )
     return Merged(pulling.name, pulled, merging.onto, now, now != merging.ours)
 
 

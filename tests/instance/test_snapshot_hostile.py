@@ -5,13 +5,23 @@ Each test first shows that the plant works against plain git.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from cspace import proc
 from cspace.errors import CommandFailed
-from tests.instance.snapshot_trees import git, plant_index_bomb, plant_tree_bomb, there_and_back
+from cspace.instance.snapshot_manifest import Carried, LeftOut
+from cspace.instance.snapshot_pack import BUNDLE
+from tests.instance.snapshot_trees import (
+    git,
+    manifest_of,
+    pack,
+    plant_index_bomb,
+    plant_tree_bomb,
+    there_and_back,
+)
 
 
 @pytest.fixture
@@ -146,3 +156,26 @@ def test_an_index_that_folds_billions_of_paths_ends_no_packing(host: Path, works
         proc.run("git", "-C", workspace, "ls-files", "--stage", timeout=0.5)
     before, after = there_and_back(host, workspace)
     assert after == before
+
+
+@pytest.mark.parametrize("name", ["config", "objects/info/alternates", "index"])
+def test_a_fifo_in_the_git_directory_holds_up_no_archive(
+    host: Path, workspace: Path, tmp_path: Path, name: str
+) -> None:
+    (workspace / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(workspace / ".git" / name)
+    pack(workspace, tmp_path / "exchange")
+    manifest = manifest_of(tmp_path / "exchange" / BUNDLE, host)
+    assert manifest.repositories[0].carried is Carried.FILES
+    assert "is a FIFO" in manifest.problems[0].reason
+
+
+def test_a_fifo_for_an_ignore_file_holds_up_no_archive(
+    host: Path, workspace: Path, tmp_path: Path
+) -> None:
+    (workspace / "a.log").write_text("ignored", encoding="utf-8")
+    os.mkfifo(workspace / "src/.gitignore")
+    pack(workspace, tmp_path / "exchange")
+    manifest = manifest_of(tmp_path / "exchange" / BUNDLE, host)
+    assert manifest.left_out == (LeftOut(b"src/.gitignore", 0, "a FIFO"),)
+    assert {b"a.log", b"src/main.py"} <= {entry.path for entry in manifest.entries}

@@ -14,6 +14,7 @@ from cspace.errors import CommandFailed, CspaceError
 from cspace.instance.work import fetch_work, forget_work, list_kept, prefix_of
 from cspace.instance.work_answer import Work
 from tests.instance.snapshot_trees import (
+    PROGRAM,
     clone,
     commit,
     git,
@@ -372,3 +373,120 @@ def test_a_git_directory_that_leads_elsewhere_is_refused(
     with pytest.raises(CspaceError, match="no repository of its own"):
         fetch()
     assert refs(host) == {}
+
+
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+def test_a_mark_in_the_index_hides_no_change(
+    host: Path, workspace: Path, fetch: Fetch, mark: str
+) -> None:
+    git(workspace, "update-index", mark, "src/main.py")
+    (workspace / "src/main.py").write_text("changed\n", encoding="utf-8")
+    assert git(workspace, "status", "--porcelain") == ""
+    assert show(host, fetch(), "src/main.py") == b"changed\n"
+
+
+def test_a_time_in_the_index_hides_no_change(host: Path, workspace: Path, fetch: Fetch) -> None:
+    git(workspace, "config", "core.trustctime", "false")
+    git(workspace, "config", "core.checkStat", "minimal")
+    path = workspace / "src/main.py"
+    os.utime(path, (1, 1))
+    git(workspace, "update-index", "--refresh")
+    path.write_bytes(path.read_bytes().replace(b"hello", b"HELLO"))
+    os.utime(path, (1, 1))
+    # What an agent's own program can write there: the time and the number of the changed file.
+    index = (workspace / ".git/index").read_bytes()
+    assert git(workspace, "status", "--porcelain") == ""
+    assert b"HELLO" in show(host, fetch(), "src/main.py")
+    assert (workspace / ".git/index").read_bytes() == index
+
+
+def test_a_sparse_checkout_has_deleted_nothing(host: Path, workspace: Path, fetch: Fetch) -> None:
+    git(workspace, "sparse-checkout", "set", "--no-cone", "/.gitignore")
+    assert not (workspace / "src").exists()
+    assert set(tree_of(host, fetch())) == {".gitignore", "src/main.py"}
+
+
+def test_an_ignored_file_that_was_added_all_the_same_comes_along(
+    host: Path, workspace: Path, fetch: Fetch
+) -> None:
+    (workspace / "forced.log").write_text("staged\n", encoding="utf-8")
+    git(workspace, "add", "--force", "forced.log")
+    (workspace / "forced.log").write_text("changed\n", encoding="utf-8")
+    assert show(host, fetch(), "forced.log") == b"changed\n"
+
+
+@pytest.mark.parametrize("name", [".gitignore", "src/.gitattributes", "nested/.git/HEAD"])
+def test_a_fifo_that_git_would_open_keeps_no_commit_back(
+    workspace: Path, fetch: Fetch, name: str
+) -> None:
+    for part in ("objects", "refs"):
+        (workspace / "nested/.git" / part).mkdir(parents=True)
+    (workspace / name).unlink(missing_ok=True)
+    os.mkfifo(workspace / name)
+    work = fetch()
+    assert work.head == git(workspace, "rev-parse", "HEAD")
+    assert (work.tree, work.problem) == (None, f"{name} is a FIFO, for which git would wait")
+
+
+@pytest.mark.parametrize("name", ["config", "objects/info/alternates", "objects/info/commit-graph"])
+def test_a_fifo_among_the_objects_is_named(workspace: Path, fetch: Fetch, name: str) -> None:
+    (workspace / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(workspace / ".git" / name)
+    with pytest.raises(CspaceError, match=f"{name} is a FIFO"):
+        fetch()
+
+
+def test_a_fifo_in_a_store_that_is_borrowed_from_is_named(
+    workspace: Path, fetch: Fetch, tmp_path: Path
+) -> None:
+    (tmp_path / 'odd"\n/pack').mkdir(parents=True)
+    quoted = str(tmp_path / 'odd"\n').replace('"', '\\"').replace("\n", "\\n")
+    (workspace / ".git/objects/info/alternates").write_text(f'"{quoted}"\n', encoding="utf-8")
+    os.mkfifo(workspace / "pipe")
+    (tmp_path / 'odd"\n/pack/multi-pack-index').symlink_to(workspace / "pipe")
+    with pytest.raises(CspaceError, match="multi-pack-index is a FIFO"):
+        fetch()
+
+
+def test_what_waits_all_the_same_is_ended(workspace: Path, tmp_path: Path) -> None:
+    os.mkfifo(workspace / "pipe")
+    words = ("work", "--workspace", workspace, "--output", tmp_path, "--seconds", "1")
+    # A FIFO of a kind that nobody looks for: our own list of what the host has.
+    done = proc.run(*PROGRAM, *words, "--host", workspace / "pipe", stdin=b"\n", ok=(1,))
+    assert b"it took too long" in done.stdout
+
+
+def test_notes_that_fsck_refuses_keep_no_work_back(
+    host: Path, workspace: Path, fetch: Fetch
+) -> None:
+    head = commit(workspace, "new.txt")
+    blob = git(workspace, "rev-parse", "HEAD:.gitignore")
+    tree = proc.run(
+        "git", "-C", workspace, "mktree", stdin=f"100644 blob {blob}\t.git\n".encode()
+    ).text
+    evil = git(workspace, "commit-tree", "-m", "evil", tree)
+    git(workspace, "update-ref", "refs/notes/evil", evil)
+    work = fetch()
+    assert (work.head, work.notes) == (head, {})
+    assert "hasDotgit" in (work.notes_problem or "")
+    assert set(refs(host)) == {f"{prefix_of('mercury')}{name}" for name in ("head", "tree")}
+    assert git(host, "cat-file", "-e", evil, ok=(1, 128)) == ""
+
+
+def test_notes_whose_objects_are_gone_keep_no_work_back(workspace: Path, fetch: Fetch) -> None:
+    git(workspace, "notes", "--ref=cs", "add", "-m", "why")
+    blob = git(workspace, "rev-parse", f"refs/notes/cs:{git(workspace, 'rev-parse', 'HEAD')}")
+    (workspace / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    work = fetch()
+    assert (work.notes, work.tree) == ({}, work.head)
+    assert blob in (work.notes_problem or "")
+
+
+def test_commits_that_would_fill_the_disk_are_refused(workspace: Path, tmp_path: Path) -> None:
+    (workspace / "large").write_bytes(os.urandom(300_000))
+    git(workspace, "add", "large")
+    git(workspace, "commit", "--quiet", "-m", "Large")
+    words = ("work", "--workspace", workspace, "--output", tmp_path, "--largest", "200000")
+    done = proc.run(*PROGRAM, *words, stdin=b"\n", ok=(1,))
+    assert b"its new commits are above 200000 bytes" in done.stdout
+    assert not (tmp_path / "work.json").exists()

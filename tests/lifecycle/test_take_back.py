@@ -188,8 +188,8 @@ def test_what_was_looked_at_is_what_is_taken_whatever_the_agent_does_meanwhile(
 def test_sensitive_changes_are_found_however_they_came(
     project: Project, workspace: Path, bring: Bring, way: str
 ) -> None:
-    for where in (project.root, workspace):
-        commit(where, ".claude/settings.json", "{}\n" * 30)
+    commit(project.root, ".claude/settings.json", "{}\n" * 30)
+    git(workspace, "pull", "--quiet", "--ff-only", project.root, "HEAD")
     if way == "added":
         commit(workspace, "sub/.gitattributes")
     elif way == "changed":
@@ -477,3 +477,78 @@ def test_a_git_that_can_not_try_a_merge_says_which_one_could(
     monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
     with pytest.raises(CspaceError, match=r"2\.38 or newer is needed"):
         look_at_merge(project, found)
+
+
+def test_a_pull_says_that_notes_were_left_out(
+    project: Project, workspace: Path, bring: Bring
+) -> None:
+    commit(workspace, "one.txt")
+    git(workspace, "notes", "--ref=cs", "add", "-m", "why")
+    tree = git(workspace, "rev-parse", "refs/notes/cs^{tree}")
+    (workspace / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    pulled = apply_pull(project, look_at_pull(project, bring()))
+    assert len(pulled.notices) == 1
+    assert pulled.notices[0].startswith("commit notes were left out: ")
+    assert tree in pulled.notices[0]
+
+
+def test_a_branch_that_was_rebased_has_a_way_on(
+    project: Project, workspace: Path, bring: Bring
+) -> None:
+    commit(workspace, "one.txt")
+    apply_pull(project, look_at_pull(project, bring()))
+    git(workspace, "commit", "--quiet", "--amend", "-m", "Another")
+    new = git(workspace, "rev-parse", "HEAD")
+    with pytest.raises(Conflict) as raised:
+        look_at_pull(project, bring())
+    words = (raised.value.hint or "").partition("only rebased: ")[2].split(" ")
+    git(project.root, *words[1:])
+    assert look_at_pull(project, bring()).old == new
+
+
+def test_a_branch_that_is_checked_out_after_the_look_is_not_moved(
+    project: Project, workspace: Path, bring: Bring
+) -> None:
+    one = commit(workspace, "one.txt")
+    apply_pull(project, look_at_pull(project, bring()))
+    commit(workspace, "two.txt")
+    planned = look_at_pull(project, bring())
+    git(project.root, "switch", "--quiet", "cspace/mercury")
+    with pytest.raises(Conflict, match="is checked out"):
+        apply_pull(project, planned)
+    assert at(project, BRANCH) == one
+    assert git(project.root, "status", "--porcelain") == ""
+
+
+def test_another_branch_at_the_same_commit_is_not_merged_into(
+    project: Project, workspace: Path, bring: Bring
+) -> None:
+    commit(workspace, "one.txt")
+    planned = look_at_merge(project, bring())
+    git(project.root, "switch", "--quiet", "-c", "another")
+    with pytest.raises(Conflict, match="another is checked out now"):
+        apply_merge(project, planned)
+    assert at(project, BRANCH) == ""
+
+
+@pytest.mark.parametrize("taken", ["cspace", "cspace/mercury/x"])
+def test_a_branch_in_the_way_is_named_with_what_moves_it(
+    project: Project, workspace: Path, bring: Bring, taken: str
+) -> None:
+    commit(workspace, "one.txt")
+    git(project.root, "branch", taken)
+    with pytest.raises(Conflict, match=f"beside the branch {taken}") as raised:
+        look_at_pull(project, bring())
+    assert f"git branch --move {taken} " in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize("option", ["--no-commit --no-ff", "--squash"])
+def test_a_merge_that_the_person_wants_to_commit_themselves_is_not_called_done(
+    project: Project, workspace: Path, bring: Bring, option: str
+) -> None:
+    commit(workspace, "one.txt")
+    onto = git(project.root, "branch", "--show-current")
+    git(project.root, "config", f"branch.{onto}.mergeOptions", option)
+    with pytest.raises(Conflict, match="made no commit"):
+        apply_merge(project, look_at_merge(project, bring()))
+    assert git(project.root, "diff", "--cached", "--name-only") == "one.txt"
