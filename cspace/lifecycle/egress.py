@@ -26,6 +26,8 @@ _PREFIX = 24
 _MEMORY = 256 * 1024 * 1024
 _PIDS = 64
 _ALIVE = frozenset({State.RUNNING, State.STARTING})
+# There from before rules are written until the proxy is told, also when we are killed meanwhile.
+_UNREAD = "unread"
 
 
 def find_proxy(host: Host) -> Container | None:
@@ -64,11 +66,12 @@ def ensure_proxy(host: Host, name: str) -> None:
         proxy, wanted = find_proxy(host), _sidecar(host)
         if proxy is not None and _serves(proxy, wanted):
             if changed:
-                host.engine.sidecars.signal(proxy.id, "HUP")
+                _have_read(host, proxy)
             _attach(host, proxy)
         else:
             steps.ensure_image(host, name, host.egress_image)
             _start(host, name, wanted)
+            _have_read(host, None)
         _wait(host, name)
 
 
@@ -145,12 +148,22 @@ def reload_proxy(host: Host) -> bool:
     """Write the present rules; have a running proxy read them. Tells whether they changed."""
     with host.locked_egress(""):
         changed, proxy = _write_rules(host), find_proxy(host)
-        if changed and proxy is not None and proxy.state in _ALIVE:
-            host.engine.sidecars.signal(proxy.id, "HUP")
+        if changed:
+            _have_read(host, proxy if proxy is not None and proxy.state in _ALIVE else None)
     return changed
 
 
+def _have_read(host: Host, proxy: Container | None) -> None:
+    """Have the proxy read its rules; one that starts does it by itself."""
+    if proxy is not None:
+        host.engine.sidecars.signal(proxy.id, "HUP")
+    (host.egress.directory / _UNREAD).unlink(missing_ok=True)
+
+
 def _is_written(host: Host, rules: Mapping[str, bytes]) -> bool:
+    """Tell whether these rules are there, and the proxy was told of them."""
+    if (host.egress.directory / _UNREAD).exists():
+        return False
     try:
         return all((host.egress.directory / name).read_bytes() == rules[name] for name in rules)
     except OSError:
@@ -168,6 +181,7 @@ def _write_rules(host: Host) -> bool:
     files.ensure_directory(directory.parent, owner=host.owner, mode=0o700)
     files.ensure_directory(directory, owner=host.owner)
     files.sweep(directory)
+    files.write_atomic(directory / _UNREAD, b"", owner=host.owner)
     for name, content in rules.items():
         files.write_atomic(directory / name, content, owner=host.owner)
     return True

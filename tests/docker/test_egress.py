@@ -13,9 +13,10 @@ import yaml
 
 from cspace import proc
 from cspace.deps import Deps
+from cspace.engine.docker import DockerEngine
 from cspace.engine.model import Container, State
 from cspace.engine.sidecar_model import Errand, Network
-from cspace.errors import CommandFailed, NotFound
+from cspace.errors import CommandFailed, EngineUnavailable, NotFound
 from cspace.events import Event
 from cspace.instance import labels
 from cspace.instance.image import Image
@@ -30,7 +31,11 @@ from cspace.lifecycle.prune import prune
 from cspace.lifecycle.seal import ensure_seal
 from cspace.lifecycle.up import STRANDED, Wish, claim_names, start, up
 
-pytestmark = pytest.mark.docker
+pytestmark = [
+    pytest.mark.docker,
+    # The Docker library leaves its sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
 
 NAME = "mercury"
 BASE = "debian:bookworm-slim"
@@ -155,6 +160,23 @@ def test_a_proxy_that_goes_on_is_attached_again_and_reads_changed_rules(
     assert not reload_proxy(more)
     assert not reaches(host)  # it is allowed now, and is nowhere
     assert proxy(host).id == before
+
+
+def test_rules_that_the_proxy_was_not_told_of_are_read_after_the_next_call(
+    host: Host, settled: Callable[..., Host], seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up(host, NAME, Wish())
+    more = {"firewall.domains": '["refused.example"]'}
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("DOCKER_HOST", "unix:///nowhere")
+        away = replace(settled(**more), engine=DockerEngine())
+        with pytest.raises(EngineUnavailable):
+            reload_proxy(away)
+    seen.phases()
+    assert reaches(host)  # the proxy still refuses it, as it should no more
+    assert up(settled(**more), NAME, Wish()).reused
+    assert seen.phases() == ["egress"]
+    assert not reaches(host)
 
 
 def test_stop_leaves_the_proxy_and_a_start_makes_what_was_pruned_meanwhile(
