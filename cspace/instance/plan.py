@@ -47,10 +47,11 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Lacks:
-    """Why the network or the proxy of an instance has to be seen to; "" where that is not so."""
+    """Why network, proxy or gate of an instance have to be seen to; "" where that is not so."""
 
     network: str = ""
     proxy: str = ""
+    gate: str = ""
 
 
 def keeps_container(observed: Observed, *, recreate: bool) -> bool:
@@ -77,7 +78,8 @@ def plan_up(
         lacks: what a running instance may lack too.
     """
     if observed.status is Status.RUNNING and not (recreate or observed.stopping):
-        return tuple(_plan_way_out(lacks))
+        started = (Step(Action.START, lacks.gate),) if lacks.gate else ()
+        return (*_plan_way_out(lacks), *started)
     steps = [Step(Action.PROVE, "the engine must see the directories that are mounted")]
     whole = observed.record is not None and observed.has_workspace
     makes_container = not keeps_container(observed, recreate=recreate)

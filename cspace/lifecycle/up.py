@@ -142,6 +142,7 @@ def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:
     lacks = Lacks(
         network=lacks_network(network, internal=internal),
         proxy=lacks_proxy(host, network) if internal else "",
+        gate=_lacks_gate(host, observed.name),
     )
     return plan_up(
         observed,
@@ -150,6 +151,11 @@ def _plan(host: Host, observed: Observed, wish: Wish) -> tuple[Step, ...]:
         restoring=wish.restoring is not None,
         lacks=lacks,
     )
+
+
+def _lacks_gate(host: Host, name: str) -> str:
+    gates = host.engine.list_containers(labels.of_gate(host.project.id, name))
+    return "its gate does not run" if any(gate.state in AT_REST for gate in gates) else ""
 
 
 def _is_internal(host: Host, observed: Observed, wish: Wish) -> bool:
@@ -190,7 +196,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         stranded &= wish.recreate
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
-        reused = not any(step.action in (Action.START, Action.RECREATE) for step in planned)
+        reused = not any(step.action is Action.MOUNTS for step in planned)
         steps.clear_debris(host, name)
         for step in planned:
             with host.phase(name, step.action, step.cause):

@@ -146,6 +146,21 @@ def test_a_proxy_that_is_stopped_or_gone_is_repaired_by_an_up_of_what_runs(
     assert seen.phases() == []
 
 
+def test_a_gate_that_ended_is_started_by_an_up_of_what_runs(
+    settled: Callable[..., Host], seen: Seen
+) -> None:
+    host = settled(ports="[8000]")
+    agent = up(host, NAME, Wish()).container
+    (gate,) = host.engine.list_containers(labels.of_gate(host.project.id, NAME))
+    host.engine.stop(gate)
+    seen.phases()
+    again = up(host, NAME, Wish())
+    assert (again.reused, again.container, len(again.ports)) == (True, agent, 1)
+    assert seen.phases() == ["start"]
+    (gate,) = host.engine.list_containers(labels.of_gate(host.project.id, NAME))
+    assert gate.state is State.RUNNING
+
+
 def test_a_proxy_that_goes_on_is_attached_again_and_reads_changed_rules(
     host: Host, settled: Callable[..., Host]
 ) -> None:

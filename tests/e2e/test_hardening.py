@@ -143,12 +143,25 @@ def test_the_docker_socket_hazard_only_documented_directories_are_mounted_and_wr
     )
 
 
+def test_what_seals_a_network_may_do_that_and_nothing_else(person: Person) -> None:
+    with watched(task(person)) as seen:
+        person.cspace("up", "mercury")
+    (found,) = (each for each in seen.values() if each["Path"] == "nft")
+    host = found["HostConfig"]
+    assert host["CapDrop"] == ["ALL"]
+    assert [each.removeprefix("CAP_") for each in host["CapAdd"]] == ["NET_ADMIN"]
+    assert host["SecurityOpt"] == ["no-new-privileges:true"]
+    assert (host["Privileged"], host["ReadonlyRootfs"], host["PidsLimit"]) == (False, True, 16)
+    assert (found["Mounts"], SECRET in json.dumps(found)) == ([], False)
+
+
 def test_what_packs_and_unpacks_work_has_no_network_no_secret_and_limits(person: Person) -> None:
     with watched(task(person)) as seen:
         person.cspace("down", "mercury")
         packing = set(seen)
         person.cspace("restore", "mercury")
-    working = {each: found for each, found in seen.items() if found["Path"] != PROBE}
+    others = (PROBE, "nft")
+    working = {each: found for each, found in seen.items() if found["Path"] not in others}
     assert packing
     assert set(working) > packing
     for each, found in working.items():
