@@ -5,6 +5,7 @@ As in `cspace.git`, none is ever pointed at a workspace.
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -282,6 +283,7 @@ def read_blob(repository: Path, one: str) -> bytes:
     return git(repository, "cat-file", "blob", one, env=AS_STORED).stdout
 
 
+@functools.cache
 def object_directory(repository: Path) -> Path:
     """Return where the repository's objects lie."""
     words = ("--path-format=absolute", "--git-path", "objects")

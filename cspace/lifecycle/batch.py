@@ -17,7 +17,7 @@ from cspace.errors import CspaceError, expected
 Result = TypeVar("Result")
 # Each waits for the engine, for its container and for the proxy more than it computes.
 EACH_PROCESSOR = 4
-FEWEST, MOST = 4, 16
+MOST = 16
 # What a start or a stop takes on a busy machine; what takes longer, the next call takes up.
 GRACE_SECONDS = 10.0
 
@@ -33,7 +33,7 @@ class Outcome(Generic[Result]):
 
 def at_once() -> int:
     """Return how many are worked on at a time on this machine."""
-    return min(max(EACH_PROCESSOR * (os.cpu_count() or 1), FEWEST), MOST)
+    return min(EACH_PROCESSOR * (os.cpu_count() or 1), MOST)
 
 
 def run_batch(
