@@ -206,11 +206,7 @@ def compare_with_base(project: Project, found: Brought, paths: Sequence[str] = (
     Raises:
         CspaceError: its files can not be read as they are.
     """
-    if found.problem:
-        raise CspaceError(
-            f"the files of {found.name} can not be read as they are: {found.problem}",
-            hint=f"what is committed: cspace diff {found.name} --committed",
-        )
+    require_files(found, f"cspace diff {found.name}")
     with viewing(project.root) as scratch:
         changes = list_changes(scratch, found.base, found.newest, paths)
     return Difference(
@@ -223,6 +219,22 @@ def compare_with_base(project: Project, found: Brought, paths: Sequence[str] = (
         left_out=found.left_out,
         moving=found.moving,
     )
+
+
+def require_files(found: Brought, command: str) -> None:
+    """Refuse to take what is committed for the files as they are.
+
+    Args:
+        command: what `--committed` is for.
+
+    Raises:
+        CspaceError: they can not be read.
+    """
+    if found.problem:
+        raise CspaceError(
+            f"the files of {found.name} can not be read as they are: {found.problem}",
+            hint=f"what is committed: {command} --committed",
+        )
 
 
 def list_history(host: Host, name: str) -> History:

@@ -9,7 +9,7 @@ from cspace.errors import Conflict, UsageError
 from cspace.instance.snapshot_git import Scratch
 from cspace.instance.work_view import Clash, find_base, list_changes, list_clashes, viewing
 from cspace.lifecycle.batch import run_batch
-from cspace.lifecycle.bring_back import Brought, bring
+from cspace.lifecycle.bring_back import Brought, bring, require_files
 from cspace.lifecycle.host import Host
 from cspace.project import Project
 
@@ -65,6 +65,8 @@ def compare(host: Host, first: str, second: str, *, committed: bool = False) -> 
 def compare_work(project: Project, one: Brought, two: Brought) -> Comparison:
     """Compare fetched work of two instances; errors as for `compare`."""
     first, second = one.name, two.name
+    for each in (one, two):
+        require_files(each, f"cspace compare {first} {second}")
     ours = git.resolve(project.worktree, "HEAD")
     with viewing(project.root) as scratch:
         base = find_base(scratch, one.newest, [two.newest])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -552,3 +553,12 @@ def test_a_merge_that_the_person_wants_to_commit_themselves_is_not_called_done(
     with pytest.raises(Conflict, match="made no commit"):
         apply_merge(project, look_at_merge(project, bring()))
     assert git(project.root, "diff", "--cached", "--name-only") == "one.txt"
+
+
+def test_files_that_can_not_be_had_are_no_comparison(
+    workspace: Path, pair: Callable[[], Comparison]
+) -> None:
+    os.mkfifo(workspace / "src/.gitignore")
+    with pytest.raises(CspaceError, match=r"mercury can not be read .*FIFO") as raised:
+        pair()
+    assert raised.value.hint == "what is committed: cspace compare mercury venus --committed"
