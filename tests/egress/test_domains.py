@@ -63,6 +63,13 @@ def test_no_spelling_of_an_address_is_a_name(text: str) -> None:
         parse_name(text)
 
 
+@pytest.mark.parametrize("text", ["host.docker.internal", "Host.Docker.Internal.", "localhost"])
+def test_this_machine_is_no_name_to_allow_and_the_setting_for_it_is_named(text: str) -> None:
+    with pytest.raises(NotAName) as caught:
+        parse_pattern(text)
+    assert "firewall.host_ports" in caught.value.hint
+
+
 @given(st.text(max_size=40))
 def test_a_name_that_is_read_is_one_line_of_squids_list(text: str) -> None:
     try:
