@@ -49,7 +49,7 @@ def test_every_rule_says_why_and_every_default_is_a_name() -> None:
     assert [rule.pattern for rule in rules[-2:]] == ["git.example", "a.example"]
 
 
-def test_a_name_that_another_pattern_covers_is_left_out_since_squid_stumbles_over_it() -> None:
+def test_duplicate_names_hazard_squid_stumbles_so_what_another_pattern_covers_is_left_out() -> None:
     patterns = (".example.com", "example.com", "a.example.com", ".b.example.com", "bexample.com")
     assert without_covered(patterns) == (".example.com", "bexample.com")
     rules = list_rules((".pypi.org",), None)
