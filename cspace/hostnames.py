@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 # The setting that lists patterns.
 DOMAINS = "firewall.domains"
+# What an instance calls this machine, past the proxy.
+MACHINE = "host.docker.internal"
 MAX_LENGTH = 253
 # An underscore is no letter of a host's name, but some have one.
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -60,6 +62,8 @@ def parse_name(text: str) -> str:
 
 
 def _parse_labels(name: str) -> str:
+    if name in {MACHINE, "localhost"}:
+        raise NotAName("no name outside", "a service of this machine: firewall.host_ports")
     labels = name.split(".")
     if len(name) > MAX_LENGTH or not all(map(_LABEL.fullmatch, labels)):
         raise NotAName("no name of a host", "write it like example.com or *.example.com")

@@ -65,7 +65,8 @@ def describe_sight(sight: Sight | None, *, enabled: bool, names: int) -> str:
         names: how many patterns the proxy's list holds.
     """
     if sight is None:
-        return "unknown: the probe did not answer"
+        way_out = "" if enabled else ", and its network has a way out"
+        return f"unknown: the probe did not answer{way_out}"
     if not enabled:
         return SET_OPEN if sight.leaks else "blocked: there is no way out"
     if sight.leaks:

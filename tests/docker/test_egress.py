@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import socket
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -192,6 +196,45 @@ def test_rules_that_the_proxy_was_not_told_of_are_read_after_the_next_call(
     assert up(settled(**more), NAME, Wish()).reused
     assert seen.phases() == ["egress"]
     assert not reaches(host)
+
+
+class _Company(BaseHTTPRequestHandler):
+    """A proxy that answers by itself, and tells what it was asked with which password."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f"{self.path} {self.headers['Proxy-Authorization']}".encode())
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+def test_the_machines_own_proxy_is_asked_and_its_password_is_seen_nowhere(
+    repo: Path, host: Host, seen: Seen
+) -> None:
+    with ThreadingHTTPServer(("0.0.0.0", 0), _Company) as company:  # noqa: S104  as instances see it
+        threading.Thread(target=company.serve_forever, daemon=True).start()
+        url = f"http://me:pa%40ss@{_own_address()}:{company.server_port}"
+        behind = {**os.environ, "HTTP_PROXY": url, "HTTPS_PROXY": url}
+        up(Deps(repo, behind, seen).host({}), NAME, Wish())
+        answers = [_ask(host, name) for name in ("pypi.org", "refused.example")]
+        company.shutdown()
+    assert answers[0] == f"http://pypi.org/ Basic {base64.b64encode(b'me:pa@ss').decode()}"
+    assert "cspace net check refused.example" in answers[1]
+    told = proc.run("docker", "inspect", container(host).id, proxy(host).id).text
+    assert "pa%40ss" not in told
+    assert "pa@ss" not in told
+
+
+def _ask(host: Host, name: str) -> str:
+    return proc.run("docker", "exec", container(host).id, "curl", "-sS", f"http://{name}/").text
+
+
+def _own_address() -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
+        outward.connect(("192.0.2.1", 9))
+        return str(outward.getsockname()[0])
 
 
 def test_stop_leaves_the_proxy_and_a_start_makes_what_was_pruned_meanwhile(

@@ -79,7 +79,7 @@ def test_a_repository_without_a_commit_has_no_tree(tmp_path: Path) -> None:
     assert git.tree_bytes(tmp_path) == 0
 
 
-def test_watchers_are_divided_by_the_instances() -> None:
+def test_inotify_limits_hazard_watchers_are_divided_by_the_instances() -> None:
     enough = Watching(instances=1024, watches=1 << 20)
     assert host_checks.judge_inotify(enough, 7) == ()
     (found,) = host_checks.judge_inotify(replace(enough, instances=128), 19)

@@ -55,7 +55,9 @@ def test_a_copy_of_the_persons_own_login_is_named_and_goes(patient: Patient) -> 
     assert check_logins(patient) == ()
 
 
-def test_copies_in_instances_of_all_projects_are_named_together(patient: Patient) -> None:
+def test_oauth_refresh_hazard_copies_in_instances_of_all_projects_are_named_together(
+    patient: Patient,
+) -> None:
     log_in(patient, "mercury", "marker-1")
     log_in(patient, "venus", "marker-1")
     log_in(patient, "mercury", "marker-1", OTHER)

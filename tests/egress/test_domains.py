@@ -49,7 +49,7 @@ def test_every_rule_says_why_and_every_default_is_a_name() -> None:
     assert [rule.pattern for rule in rules[-2:]] == ["git.example", "a.example"]
 
 
-def test_a_name_that_another_pattern_covers_is_left_out_since_squid_stumbles_over_it() -> None:
+def test_duplicate_names_hazard_squid_stumbles_so_what_another_pattern_covers_is_left_out() -> None:
     patterns = (".example.com", "example.com", "a.example.com", ".b.example.com", "bexample.com")
     assert without_covered(patterns) == (".example.com", "bexample.com")
     rules = list_rules((".pypi.org",), None)
@@ -61,6 +61,13 @@ def test_a_name_that_another_pattern_covers_is_left_out_since_squid_stumbles_ove
 def test_no_spelling_of_an_address_is_a_name(text: str) -> None:
     with pytest.raises(NotAName, match=r"address|label"):
         parse_name(text)
+
+
+@pytest.mark.parametrize("text", ["host.docker.internal", "Host.Docker.Internal.", "localhost"])
+def test_this_machine_is_no_name_to_allow_and_the_setting_for_it_is_named(text: str) -> None:
+    with pytest.raises(NotAName) as caught:
+        parse_pattern(text)
+    assert "firewall.host_ports" in caught.value.hint
 
 
 @given(st.text(max_size=40))

@@ -46,6 +46,10 @@ def test_an_answer_that_is_none_is_unknown(answer: bytes) -> None:
     assert describe_sight(None, enabled=True, names=1).startswith("unknown")
 
 
+def test_an_instance_that_an_earlier_version_made_is_said_to_have_a_way_out() -> None:
+    assert "its network has a way out" in describe_sight(None, enabled=False, names=1)
+
+
 def test_an_answer_that_is_too_long_is_none() -> None:
     document = {"routes": [], "link_local": 0, "unsealed": 0, "host": 0, "dns": 0, "proxy": 1}
     answer = json.dumps(document).encode()
