@@ -9,6 +9,7 @@ from cspace.errors import MALFORMED
 
 MAX_BYTES = 4096
 _FLAGS = ("link_local", "unsealed", "host", "dns", "proxy")
+UNSEALED = "datagrams past the routes"
 SET_OPEN = "open: firewall.enabled is false"
 
 
@@ -37,7 +38,7 @@ class Sight:
         """What is open past the proxy, in words."""
         found = [f"a route to {name}" for name in self.routes]
         found += ["IPv6 among neighbours"] if self.link_local else []
-        found += ["datagrams past the routes"] if self.unsealed else []
+        found += [UNSEALED] if self.unsealed else []
         found += ["this machine"] if self.host else []
         found += ["DNS"] if self.dns else []
         return tuple(found)

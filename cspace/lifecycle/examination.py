@@ -11,7 +11,7 @@ from cspace.doctor.checks import examine
 from cspace.doctor.credentials import list_credentials
 from cspace.doctor.instance_checks import Subject, examine_inside, examine_outside
 from cspace.doctor.model import Diagnosis, Patient
-from cspace.egress.observed import SET_OPEN
+from cspace.egress.observed import SET_OPEN, UNSEALED
 from cspace.errors import CspaceError, EngineUnavailable
 from cspace.events import Event, Report, State
 from cspace.instance.names import check_name
@@ -96,10 +96,10 @@ def judge_egress(name: str, observed: str) -> tuple[Diagnosis, ...]:
     """Judge what was observed; what somebody set so is no fault."""
     if observed.startswith("allowlist") or observed in (NOT_RUNNING, SET_OPEN):
         return ()
-    # A proxy that is gone comes back with any `up`; another network needs another container.
-    repair = (
-        f"cspace up {name}" if observed.startswith("blocked") else f"cspace up {name} --recreate"
-    )
+    # A proxy that is gone comes back with any `up`, and so does the seal; another network needs
+    # another container.
+    repairable = observed.startswith(("blocked", f"open: {UNSEALED}, though"))
+    repair = f"cspace up {name}" if repairable else f"cspace up {name} --recreate"
     return (Diagnosis("egress", f"egress of {name} is {observed}", repair),)
 
 

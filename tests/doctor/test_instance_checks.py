@@ -161,6 +161,7 @@ def test_a_value_that_was_not_delivered_is_named_unless_a_flag_stands_before_it(
         ("allowlist (24 names)", []),
         ("open: firewall.enabled is false", []),
         ("unknown: it does not run", []),
+        ("open: datagrams past the routes, though firewall.enabled is true", ["cspace up mercury"]),
         ("blocked: the proxy does not answer", ["cspace up mercury"]),
         ("open: DNS, though firewall.enabled is true", ["cspace up mercury --recreate"]),
         ("unknown: the probe did not answer", ["cspace up mercury --recreate"]),
