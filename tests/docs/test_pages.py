@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cspace.egress.domains import DEFAULTS
 from tests.conftest import CHECKOUT
 from tests.docs.documents import PAGES, name_of
 
@@ -41,6 +42,14 @@ def test_every_page_is_reached_from_the_readme() -> None:
         targets = (target for target, _ in _LINK.findall(page.read_text(encoding="utf-8")))
         pending += [(page.parent / one).resolve() for one in targets if one and "://" not in one]
     assert set(PAGES) <= seen
+
+
+def test_the_guide_names_every_default_of_what_may_be_reached_and_no_other() -> None:
+    page = (CHECKOUT / "docs/guides/egress.md").read_text(encoding="utf-8")
+    table = page.partition("## What is allowed")[2].partition("\n\n`firewall.domains`")[0]
+    rows = [row.split(" | ") for row in table.splitlines() if row.startswith("| ")][2:]
+    named = {name for row in rows for name in row[0].strip("| ").split(", ") if "`" not in name}
+    assert named == {name for group in DEFAULTS for name in group.patterns}
 
 
 def test_every_error_of_the_troubleshooting_page_is_one_of_the_code() -> None:
