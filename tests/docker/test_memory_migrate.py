@@ -78,7 +78,9 @@ def ran(*words: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[st
 
 
 def shown(*words: str, cwd: Path, code: int = 0) -> Any:
-    document = json.loads(ran(*words, "--json", cwd=cwd, code=code).stdout)
+    said = ran(*words, "--json", cwd=cwd, code=code).stdout
+    # A batch says a document a line; the last is of all.
+    document = json.loads(said.splitlines()[-1] if words[0] == "up" else said)
     assert document["schema_version"] == 1
     return document
 
