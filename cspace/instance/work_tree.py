@@ -25,6 +25,8 @@ LARGEST_TOTAL = 256 << 20
 # Far above what anybody commits while an agent works, and below what fills a disk.
 LARGEST_PACK = 2 << 30
 PASSES = 5
+# Each takes milliseconds; a file that an agent writes without pause spoils every other one.
+LOOKS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ class _Taking:
     def _list(self) -> bytes:
         """Have git look; a file that shrinks while git reads it ends that, so it looks again."""
         words = ("ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
-        for _ in range(PASSES - 1):
+        for _ in range(LOOKS - 1):
             with contextlib.suppress(CommandFailed):
                 return self._git(*words).stdout
         return self._git(*words).stdout
