@@ -1,7 +1,7 @@
 """Bringing up N instances at once, beside N × what others take for the same containers.
 
 `docker compose up --wait` gets the very files that cspace rendered, with networks and proxy there
-already; the devcontainer CLI gets the very image and a copy of the repository each, and the time
+already, and seals nothing; the devcontainer CLI gets the very image and a copy of the repository each, and the time
 until the container is ready. Both are started N at once, as many at a time as cspace works on.
 Neither makes a clone or a network. The devcontainer CLI is installed from npm for the run; without
 npm its lines are left out.
@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.measure import CSPACE, Ratio, environment, run, show, size_of, timed
-from bench.up import CONFIGURATION, UNTIL_READY, Site, devcontainer_program, make_site
+from bench.up import CONFIGURATION, UNTIL_READY, Site, devcontainer_program, make_site, unsealed
 from cspace.lifecycle.batch import at_once
 
 SIZES = (1, 2, 4, 8, 16, 32)
@@ -105,7 +105,10 @@ def by_compose(site: Site) -> Fleet:
     for file in files:
         for name in (".claude.json", "settings.json"):
             (file.parent / "claude" / name).unlink(missing_ok=True)
-    words = [("docker", "compose", "-p", f"cspace-bench-{n}", "-f", f) for n, f in enumerate(files)]
+    words = [
+        ("docker", "compose", "-p", f"cspace-bench-{number}", "-f", unsealed(file))
+        for number, file in enumerate(files)
+    ]
     total, ready = together([partial(run, *one, "up", "-d", "--wait") for one in words])
     containers = [run(*one, "ps", "-q").strip() for one in words]
     fleet = _fleet(total, ready, containers, 0)
