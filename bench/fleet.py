@@ -1,10 +1,10 @@
 """Bringing up N instances at once, beside N × what others take for the same containers.
 
 `docker compose up --wait` gets the very files that cspace rendered, with networks and proxy there
-already, and seals nothing; the devcontainer CLI gets the very image and a copy of the repository each, and the time
-until the container is ready. Both are started N at once, as many at a time as cspace works on.
-Neither makes a clone or a network. The devcontainer CLI is installed from npm for the run; without
-npm its lines are left out.
+already, and seals nothing; the devcontainer CLI gets the very image and a copy of the repository
+each, and the time until the container is ready. Both are started N at once, as many at a time as
+cspace works on. Neither makes a clone or a network. The devcontainer CLI is installed from npm for
+the run; without npm its lines are left out.
 
     python -m bench.fleet [N ...]
 """

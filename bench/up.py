@@ -1,8 +1,9 @@
 """Bringing an instance up, with the image there, over what others take for the same container.
 
-Compose gets the very file that cspace rendered, whose network nobody seals then; the devcontainer CLI gets the very image, and the
-time until the same container is ready, which it does not wait for by itself. It is installed from
-npm for the run; without npm its line is left out. Neither of the two makes a clone.
+Compose gets the very file that cspace rendered, whose network nobody seals then; the devcontainer
+CLI gets the very image, and the time until the same container is ready, which it does not wait for
+by itself. It is installed from npm for the run; without npm its line is left out. Neither of the
+two makes a clone.
 
 Then a workspace of a large repository beside `git clone --no-hardlinks` of it, in time and bytes:
 the whole of `up`, the clone alone, and the clone where nothing but one pack is there, which holds
