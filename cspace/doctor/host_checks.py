@@ -15,7 +15,7 @@ from cspace.clock import Clock
 from cspace.doctor.model import Diagnosis, Patient
 from cspace.engine.inspection_model import Facts
 from cspace.engine.model import AT_REST
-from cspace.engine.subnets import POOLS, find_free, list_routes
+from cspace.engine.subnets import INSTANCE_PREFIX, POOLS, find_free, list_routes
 from cspace.errors import CommandFailed, CspaceError
 from cspace.instance import labels
 
@@ -31,8 +31,8 @@ ENGINE_NEEDS_BYTES = 3 * 2**30
 INSTANCE_NEEDS_BYTES = 256 * 2**20
 # Claude Code, an editor's server and a program that watches files have about this many together.
 WATCHERS, WATCHES = 8, 16_384
-# A batch that is usual, and how large an instance's network is.
-SUBNETS, SUBNET_PREFIX = 16, 28
+# A batch that is usual.
+SUBNETS = 16
 _INOTIFY = Path("/proc/sys/fs/inotify")
 _NUMBER = re.compile(r"\d+")
 
@@ -157,7 +157,7 @@ def check_subnets(patient: Patient) -> tuple[Diagnosis, ...]:
 def judge_subnets(taken: Iterable[IPv4Network]) -> tuple[Diagnosis, ...]:
     """Judge what of our pools is not taken."""
     known, left = list(taken), 0
-    while left < SUBNETS and (free := find_free(POOLS, known, SUBNET_PREFIX)) is not None:
+    while left < SUBNETS and (free := find_free(POOLS, known, INSTANCE_PREFIX)) is not None:
         known.append(free)
         left += 1
     if left == SUBNETS:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 # The second is for where a VPN has all of 10.0.0.0/8; nothing on the internet is in it.
 POOLS = (IPv4Network("10.222.0.0/16"), IPv4Network("198.18.0.0/16"))
+# Of an instance's network: room for its containers, and for the proxy.
+INSTANCE_PREFIX = 28
 _ROUTES = Path("/proc/net/route")
 
 

@@ -7,14 +7,11 @@ from ipaddress import IPv4Network
 
 from cspace.engine.model import Container
 from cspace.engine.sidecar_model import Network, NewNetwork, SubnetTaken
-from cspace.engine.subnets import POOLS, find_free, list_routes
+from cspace.engine.subnets import INSTANCE_PREFIX, POOLS, find_free, list_routes
 from cspace.errors import CspaceError
 from cspace.instance import image, labels
 from cspace.instance.names import composition_name
 from cspace.lifecycle.host import Host
-
-# Room for an instance's containers, and for the proxy.
-_PREFIX = 28
 
 
 def is_firewalled(container: Container) -> bool:
@@ -78,7 +75,7 @@ def make_network(
     marks: Mapping[str, str],
     *,
     internal: bool,
-    prefix: int = _PREFIX,
+    prefix: int = INSTANCE_PREFIX,
 ) -> None:
     """Make a network with the first subnet that is free.
 
