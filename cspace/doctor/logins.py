@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from cspace import beneath
 from cspace.doctor.model import Diagnosis, Patient
 from cspace.errors import MALFORMED, CspaceError
-from cspace.instance.observe import state_names
-from cspace.paths import instance_paths, projects_directory
+from cspace.instance.observe import project_ids, state_names
+from cspace.paths import instance_paths
 
 FILE = ".credentials.json"
 MAX_BYTES = 64 * 1024
@@ -63,21 +63,13 @@ def _iter_logins(patient: Patient) -> Iterator[tuple[Login, bytes]]:
     token = _own_token(own)
     if token is not None:
         yield Login(f"you ({own})", own, own=True), token
-    for project in _projects(patient.user):
+    for project in project_ids(patient.user):
         for name in state_names(patient.user, project):
             directory = instance_paths(patient.user, project, name).claude
             token = _token_inside(patient.user, directory)
             if token is not None:
                 shown = name if project == patient.project.id else f"{name} of {project}"
                 yield Login(f"instance {shown}", directory / FILE, own=False), token
-
-
-def _projects(user: Path) -> tuple[str, ...]:
-    try:
-        entries = sorted(os.scandir(projects_directory(user)), key=lambda entry: entry.name)
-    except OSError:
-        return ()
-    return tuple(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
 def _own_token(path: Path) -> bytes | None:

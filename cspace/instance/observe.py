@@ -13,7 +13,7 @@ from cspace.errors import CspaceError, NotFound, expected
 from cspace.instance import labels
 from cspace.instance.names import is_name
 from cspace.instance.record import Record, load_record
-from cspace.paths import InstancePaths, instance_paths, project_directory
+from cspace.paths import InstancePaths, instance_paths, project_directory, projects_directory
 
 
 class Status(StrEnum):
@@ -109,6 +109,13 @@ def _without_gate(containers: Iterable[Container]) -> Container | None:
         return None
     ports = sorted((port for one in each for port in one.ports), key=lambda port: port.container)
     return replace(each[0], ports=tuple(ports))
+
+
+def project_ids(user: Path) -> tuple[str, ...]:
+    """List the projects that a directory of instances is kept for; needs no engine."""
+    place = projects_directory(user)
+    found = place.iterdir() if place.is_dir() else ()
+    return tuple(sorted(each.name for each in found if each.is_dir()))
 
 
 def state_names(user: Path, project_id: str) -> tuple[str, ...]:

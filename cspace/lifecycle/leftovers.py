@@ -29,6 +29,7 @@ from cspace.instance.observe import (
     Status,
     list_instances,
     observe_instance,
+    project_ids,
     state_names,
 )
 from cspace.instance.record import load_record
@@ -116,7 +117,7 @@ class Machine:
 def find_leftovers(machine: Machine) -> tuple[Leftover, ...]:
     """Find everything; measures directories, which can take minutes."""
     found = [*_images(machine), *_containers(machine), *_proxies(machine), *_of_user(machine)]
-    for project in _project_ids(machine.user):
+    for project in project_ids(machine.user):
         for name in state_names(machine.user, project):
             found += _of_instance(machine, project, name)
     for root in known_roots(machine.user, machine.here):
@@ -127,17 +128,11 @@ def find_leftovers(machine: Machine) -> tuple[Leftover, ...]:
 def known_roots(user: Path, here: Project | None) -> tuple[Path, ...]:
     """List the projects that are still there and have an instance, and the one that we are in."""
     roots = {here.root} if here else set()
-    for project in _project_ids(user):
+    for project in project_ids(user):
         roots |= {
             root for name in state_names(user, project) if (root := _root(user, project, name))
         }
     return tuple(sorted(root for root in roots if root.is_dir()))
-
-
-def _project_ids(user: Path) -> tuple[str, ...]:
-    place = projects_directory(user)
-    found = place.iterdir() if place.is_dir() else ()
-    return tuple(sorted(each.name for each in found if each.is_dir()))
 
 
 def parse_instance(user: Path, what: str) -> InstancePaths | None:
