@@ -135,11 +135,15 @@ class DockerReading:
         self._api.import_image_from_data(empty.getvalue(), repository=repository, tag=tag)
 
 
-def remove_container(api: Any, container: str) -> None:
-    """Remove a container, at work or not; one that goes already is as good as gone."""
+def remove_container(api: Any, container: str, *, volumes: bool = False) -> None:
+    """Remove a container, at work or not; one that goes already is as good as gone.
+
+    Args:
+        volumes: those that only its image asked for, too.
+    """
     with translated():
         try:
-            api.remove_container(container, force=True)
+            api.remove_container(container, force=True, v=volumes)
         except NotFound:
             pass
         except APIError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from docker.errors import NotFound
 from docker.types import LogConfig, Ulimit
 from docker.types import Mount as ApiMount
 
+from cspace.engine.docker_reading import remove_container
 from cspace.engine.sidecar_model import Errand, Sidecar
 from cspace.engine.translation import translated
 from cspace.errors import CommandFailed
@@ -29,12 +29,12 @@ class DockerSidecars:
 
     def start(self, sidecar: Sidecar) -> None:
         with translated():
-            self._remove(sidecar.name)
+            remove_container(self._api, sidecar.name, volumes=True)
             try:
                 self._create(sidecar)
                 self._api.start(sidecar.name)
             except BaseException:
-                self._remove(sidecar.name)
+                remove_container(self._api, sidecar.name, volumes=True)
                 raise
 
     def run(self, errand: Errand) -> None:
@@ -46,7 +46,7 @@ class DockerSidecars:
                     code = self._api.wait(container)["StatusCode"]
                     said = self._api.logs(container, tail=_LINES) if code else b""
                 finally:
-                    self._remove(container)
+                    remove_container(self._api, container, volumes=True)
             except NotFound as error:
                 raise CommandFailed(f"Docker said no: {error.explanation}") from error
         if code:
@@ -114,10 +114,6 @@ class DockerSidecars:
             restart_policy={"Name": "unless-stopped"},
             log_config=LogConfig(type="json-file", config={"max-size": "5m", "max-file": "2"}),
         )
-
-    def _remove(self, name: str) -> None:
-        with contextlib.suppress(NotFound):
-            self._api.remove_container(name, force=True, v=True)
 
 
 def _health(sidecar: Sidecar) -> dict[str, Any]:
