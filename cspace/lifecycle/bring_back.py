@@ -11,7 +11,6 @@ from pathlib import Path
 from cspace import git
 from cspace.errors import Conflict, CspaceError
 from cspace.events import Event, State
-from cspace.instance import image
 from cspace.instance.names import check_name
 from cspace.instance.notes_read import read_notes
 from cspace.instance.observe import Observed, Status, get_instance
@@ -30,6 +29,7 @@ from cspace.instance.work_view import (
 )
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.images import ensure_image, find_present_image
 from cspace.project import Project
 
 # A command that is done sooner says nothing of what it does.
@@ -167,12 +167,12 @@ def _check(observed: Observed) -> None:
 
 def _find_image(host: Host, observed: Observed) -> str:
     """Find an image that holds this cspace; an earlier one can not pack what we ask for."""
-    own = observed.container.image if observed.container else None
-    if own is not None and host.engine.has_image(own, labels=image.present_labels()):
-        return own  # as usual, and then the settings, which name the other, are not even read
+    present = find_present_image(host, observed)
+    if present is not None:
+        return present
     if not host.engine.has_image(host.image.tag):
         with host.phase(observed.name, "image", "it packs the work"):
-            steps.ensure_image(host, observed.name)
+            ensure_image(host, observed.name)
     return host.image.tag
 
 

@@ -22,6 +22,7 @@ from cspace.instance.unchanged import check_unchanged
 from cspace.instance.work import forget_work
 from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.images import ensure_image, find_image
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.release import release_proxy
 from cspace.paths import InstancePaths
@@ -92,7 +93,7 @@ def _plan(host: Host, name: str, *, discard: bool, is_last: bool = False) -> tup
     if not discard:
         _refuse_newer(observed)
         _refuse_elsewhere(host, observed)
-    has_image = discard or steps.find_image(host, observed) is not None
+    has_image = discard or find_image(host, observed) is not None
     return plan_down(observed, has_image=has_image, discard=discard, is_last=is_last)
 
 
@@ -212,7 +213,7 @@ def _apply(host: Host, name: str, step: Step, held: Manifest | None) -> None:
         case Action.STOP:
             steps.stop(host, name)
         case Action.IMAGE:
-            steps.ensure_image(host, name)
+            ensure_image(host, name)
         case Action.CONTAINERS:
             host.engine.remove_all(labels.of_instance(host.project.id, name))
         case Action.STATE:

@@ -15,8 +15,8 @@ from cspace.engine.sidecar_model import Network, Sidecar
 from cspace.errors import CommandFailed
 from cspace.instance import image, labels
 from cspace.instance.names import egress_name
-from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.images import ensure_image
 from cspace.lifecycle.networks import list_networks, make_network
 
 READY_SECONDS = 30.0
@@ -46,10 +46,9 @@ def render_rules(host: Host) -> Mapping[str, bytes]:
 def lacks_proxy(host: Host, network: Network | None) -> str:
     """Say what the proxy lacks for an instance's network; "" where it serves as it should."""
     proxy = find_proxy(host)
-    if proxy is None or proxy.state not in _ALIVE:
-        return "the project's proxy does not run"
-    if proxy.labels.get(labels.SPEC) != _sidecar(host).labels[labels.SPEC]:
-        return "the project's proxy is of an earlier version"
+    unfit = _why_unfit(proxy, _sidecar(host))
+    if proxy is None or unfit:
+        return unfit
     if network is None or network.id not in {each.network_id for each in proxy.endpoints}:
         return "the project's proxy is not attached to the network"
     return "" if _is_written(host, render_rules(host)) else "the proxy's rules have changed"
@@ -64,26 +63,31 @@ def ensure_proxy(host: Host, name: str) -> None:
     with host.locked_egress(name):
         changed = _write_rules(host)
         proxy, wanted = find_proxy(host), _sidecar(host)
-        if proxy is not None and _serves(proxy, wanted):
+        if proxy is not None and not _why_unfit(proxy, wanted):
             if changed:
                 _have_read(host, proxy)
             _attach(host, proxy)
         else:
-            steps.ensure_image(host, name, host.egress_image)
+            ensure_image(host, name, host.egress_image)
             _start(host, name, wanted)
             _have_read(host, None)
         _wait(host, name)
 
 
-def _serves(proxy: Container, wanted: Sidecar) -> bool:
-    return proxy.state in _ALIVE and proxy.labels.get(labels.SPEC) == wanted.labels[labels.SPEC]
+def _why_unfit(proxy: Container | None, wanted: Sidecar) -> str:
+    """Say why a proxy has to be made; "" where the one that is there will do."""
+    if proxy is None or proxy.state not in _ALIVE:
+        return "the project's proxy does not run"
+    if proxy.labels.get(labels.SPEC) != wanted.labels[labels.SPEC]:
+        return "the project's proxy is of an earlier version"
+    return ""
 
 
 def _start(host: Host, name: str, wanted: Sidecar) -> None:
-    own = wanted.networks[0]
-    if own not in {network.name for network in list_networks(host)}:
+    own, there = wanted.networks[0], list_networks(host)
+    if own not in {network.name for network in there}:
         make_network(host, name, own, wanted.labels, internal=False, prefix=_PREFIX)
-    inside = (network.id for network in list_networks(host) if network.internal)
+    inside = (network.id for network in there if network.internal)
     try:
         host.engine.sidecars.start(replace(wanted, networks=(own, *inside)))
     except CommandFailed as error:

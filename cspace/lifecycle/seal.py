@@ -7,8 +7,8 @@ from cspace.engine.model import AT_REST
 from cspace.engine.sidecar_model import Errand
 from cspace.errors import CommandFailed
 from cspace.instance import labels
-from cspace.lifecycle import steps
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.images import ensure_image
 from cspace.lifecycle.networks import find_network, is_firewalled, list_networks
 
 
@@ -23,7 +23,7 @@ def ensure_seal(host: Host, name: str) -> None:
     container = host.observe(name).container
     if container is None or not is_firewalled(container):
         return
-    steps.ensure_image(host, name, host.egress_image)
+    ensure_image(host, name, host.egress_image)
     network = find_network(list_networks(host), host, name)
     rules = render_rules(network.subnets if network else ())
     marks = labels.of_task(host.paths(name).state)

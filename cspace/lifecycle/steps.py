@@ -7,14 +7,14 @@ import functools
 import re
 import secrets as random
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cspace import assets, beneath, files, git, trees
 from cspace.egress.environment import through_proxy
-from cspace.engine.model import Build, Composition, State
+from cspace.engine.model import Composition, State
 from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event
 from cspace.events import State as Progress
@@ -34,9 +34,10 @@ from cspace.instance.secrets import (
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.images import find_image
 from cspace.lifecycle.init import seed
 from cspace.lifecycle.kept_sessions import ensure_sessions, move_earlier
-from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, build_directory
+from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY
 
 FAILURE_LINES = 15
 GH_OFF = f"~/.cspace/secrets/{GITHUB_TOKEN}"
@@ -94,48 +95,6 @@ def _show_markers(host: Host, name: str) -> None:
     )
 
 
-def ensure_image(host: Host, subject: str, wanted: image.Image | None = None) -> None:
-    """Build an image unless it is there; several callers build it once.
-
-    Args:
-        wanted: that of the instances by default.
-
-    Raises:
-        CommandFailed: it can not be built; the message carries the log's last lines.
-    """
-    wanted = wanted or host.image
-    with host.locked_image(subject):
-        if host.engine.has_image(wanted.tag):
-            return
-        with _build_context(host) as context:
-            image.write_context(wanted, context)
-            build = Build(
-                context=context,
-                tags=(wanted.tag, *wanted.aliases),
-                arguments={**wanted.arguments, **image.proxy_arguments(host.environment)},
-                labels=wanted.labels,
-            )
-            try:
-                host.engine.build_image(build, host.output(subject, "image"))
-            except CommandFailed as error:
-                raise CommandFailed(
-                    f"the image can not be built: {error}",
-                    hint="cspace config show: base_image, ca_bundle; and the log above",
-                ) from error
-
-
-@contextlib.contextmanager
-def _build_context(host: Host) -> Iterator[Path]:
-    """Give an empty directory; its name is fixed, so that the next build removes a killed one's."""
-    directory = build_directory(host.user)
-    trees.remove_tree(directory)
-    files.ensure_directory(directory, owner=host.owner, mode=0o700)
-    try:
-        yield directory
-    finally:
-        trees.remove_tree(directory)
-
-
 def make_workspace(host: Host, name: str, branch: str | None, restoring: str | None) -> None:
     """Clone the project; the record is there before the workspace takes its name."""
     paths = host.paths(name)
@@ -182,18 +141,6 @@ def adopt_engine(host: Host, name: str, record: Record) -> None:
     """Note that this engine runs the instance from now on."""
     adopted = replace(record, engine=host.engine.identify())
     save_record(host.paths(name).record, adopted, host.owner)
-
-
-def find_image(host: Host, observed: Observed) -> str | None:
-    """Find an image to pack an archive in: one that holds this cspace, else the instance's own.
-
-    A teardown should not have to build an image just because cspace or a setting is new.
-    """
-    own = observed.container.image if observed.container else None
-    if own is not None and host.engine.has_image(own, labels=image.present_labels()):
-        return own  # as usual, and then the settings, which name the other, are not even read
-    tags = (host.image.tag, *((own,) if own else ()))
-    return next((tag for tag in tags if host.engine.has_image(tag)), None)
 
 
 def start_packing(host: Host, name: str) -> AbstractContextManager[archive.Packing]:

@@ -20,6 +20,7 @@ from cspace.instance.workspace import plan_start
 from cspace.lifecycle import steps
 from cspace.lifecycle.egress import ensure_proxy, lacks_proxy
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.images import ensure_image
 from cspace.lifecycle.networks import (
     ensure_network,
     find_network,
@@ -192,15 +193,16 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
         quarantined = sweep(host.project.root, host.owner, host.report, now=host.now)
         host.recorder.record()  # before a missing file is seeded anew
         before = host.observe(name)
-        stranded, wish = not wish.recreate, _settled(host, before, wish)
-        stranded &= wish.recreate
+        settled = _settled(host, before, wish)
+        stranded, wish = settled.recreate and not wish.recreate, settled
         moved = steps.runs_elsewhere(host, before)
         planned = _plan(host, before, wish)
         reused = not any(step.action is Action.MOUNTS for step in planned)
+        internal = _is_internal(host, before, wish)
         steps.clear_debris(host, name)
         for step in planned:
             with host.phase(name, step.action, step.cause):
-                _apply(host, name, step, wish, internal=_is_internal(host, before, wish))
+                _apply(host, name, step, wish, internal=internal)
         if reused:
             steps.rotate_secrets(host, name)
             ensure_seal(host, name)
@@ -213,7 +215,7 @@ def up(host: Host, name: str, wish: Wish) -> Ready:
     notices: tuple[str, ...] = (MOVED,) if moved else ()
     notices += (STRANDED,) if stranded else ()
     if before.container is not None and not wish.recreate:
-        notices = _notices(host, name, observed.container)
+        notices += _notices(host, name, observed.container)
     forgotten = find_forgotten(host.engine, host.project.root)
     if forgotten is not None:
         notices += (f"volume {forgotten} may hold this project's old memories: {MIGRATE}",)
@@ -290,7 +292,7 @@ def _apply(host: Host, name: str, step: Step, wish: Wish, *, internal: bool) -> 
         case Action.PROVE:
             steps.prove_file_system(host, name)
         case Action.IMAGE:
-            steps.ensure_image(host, name)
+            ensure_image(host, name)
         case Action.WORKSPACE:
             steps.make_workspace(host, name, wish.branch, wish.restoring)
         case Action.UNPACK:
