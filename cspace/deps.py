@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cspace import git, paths
+from cspace.claude_memory.place import Place, Scope, instance_place, project_place
 from cspace.clock import utc_now
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report
-from cspace.memory.place import Place, Scope, instance_place, project_place
 from cspace.owner import find_owner
 from cspace.project import Project, beyond_agents, find_project, refuse_instance
 
@@ -96,7 +96,7 @@ class Deps:
         Raises:
             UsageError: this is an instance, and the host's is asked for.
         """
-        from cspace.memory.host_place import find_host_place  # noqa: PLC0415  few commands do
+        from cspace.claude_memory.host_place import find_host_place  # noqa: PLC0415  few commands do
 
         inside = bool(self.environ.get("CSPACE_INSTANCE"))
         if host and inside:

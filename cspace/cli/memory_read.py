@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cspace.claude_memory.place import Place, Scope
 from cspace.cli import render
 from cspace.cli.doctor import show_diagnoses
 from cspace.cli.options import AsJson
@@ -14,10 +15,9 @@ from cspace.clock import utc_now
 from cspace.deps import Deps, make_deps
 from cspace.errors import CspaceError, NotFound
 from cspace.events import ignore
-from cspace.memory.place import Place, Scope
 
 if TYPE_CHECKING:
-    from cspace.memory.listing import Memory
+    from cspace.claude_memory.listing import Memory
 
 OneScope = Annotated[Scope, typer.Option("--scope", help="Whose memory.")]
 Host = Annotated[
@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def complete_memory(incomplete: str) -> list[str]:
     """Complete a file of the project's memory."""
-    from cspace.memory.tree import Walk  # noqa: PLC0415  only when a shell asks
+    from cspace.claude_memory.tree import Walk  # noqa: PLC0415  only when a shell asks
 
     names: list[str] = []
     with contextlib.suppress(CspaceError):
@@ -63,7 +63,7 @@ def list_all(
 
     Examples: cspace memory list · cspace memory list --host --json
     """
-    from cspace.memory.listing import list_memories  # noqa: PLC0415  loads YAML
+    from cspace.claude_memory.listing import list_memories  # noqa: PLC0415  loads YAML
 
     deps: Deps = context.obj
     place = deps.memory_place(scope, host=host)
@@ -102,7 +102,7 @@ def show(
 
     Example: cspace memory show MEMORY
     """
-    from cspace.memory.listing import get_memory  # noqa: PLC0415  as above
+    from cspace.claude_memory.listing import get_memory  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
     path, content, memory = get_memory(deps.memory_place(scope, host=host), name)
@@ -131,7 +131,7 @@ def search(
 
     Example: cspace memory search float rounding
     """
-    from cspace.memory import search as core  # noqa: PLC0415  as above
+    from cspace.claude_memory import search as core  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
     words = " ".join(query)
@@ -168,7 +168,7 @@ def recall(
 
     Example: cspace memory recall "how are releases made" --bodies
     """
-    from cspace.memory import search as core  # noqa: PLC0415  as above
+    from cspace.claude_memory import search as core  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
     place = deps.memory_place(scope, host=host)
@@ -206,7 +206,7 @@ def doctor(
 
     Example: cspace memory doctor
     """
-    from cspace.doctor.memory_checks import examine_memory  # noqa: PLC0415  as above
+    from cspace.doctor.claude_memory_checks import examine_memory  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
     place = deps.memory_place(scope, host=host)
@@ -234,7 +234,7 @@ def _note_place(place: Place) -> None:
 
 
 def _age(memory: Memory) -> str:
-    from cspace.memory.listing import age_of  # noqa: PLC0415  as above
+    from cspace.claude_memory.listing import age_of  # noqa: PLC0415  as above
 
     return age_of(memory.modified, utc_now())
 

@@ -6,9 +6,11 @@ import os
 import shlex
 from pathlib import Path
 
+from cspace.claude_memory.place import project_place
 from cspace.clock import utc_now
 from cspace.context.recording import Fate, Loss, find_losses
 from cspace.context.store import ContextStore
+from cspace.doctor.claude_memory_checks import check_redirection, examine_memory
 from cspace.doctor.context_checks import examine_context
 from cspace.doctor.credentials import check_private, check_sources
 from cspace.doctor.host_checks import (
@@ -21,13 +23,11 @@ from cspace.doctor.host_checks import (
 )
 from cspace.doctor.legacy import check_legacy
 from cspace.doctor.logins import check_logins
-from cspace.doctor.memory_checks import check_redirection, examine_memory
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
 from cspace.errors import CspaceError, expected
 from cspace.git_import import find_place
 from cspace.instance.observe import read_record, state_names
-from cspace.memory.place import project_place
 from cspace.paths import SHARED, instance_paths
 from cspace.quarantine.scan import Kind, iter_foreign
 from cspace.quarantine.shelf import list_quarantined

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
+from cspace.claude_memory.listing import Type
 from cspace.engine.model import Engine
 from cspace.errors import CspaceError
 from cspace.events import Event, State
 from cspace.lifecycle.bring_home import Home
 from cspace.lifecycle.sessions_migration import transcript_place
-from cspace.memory.listing import Type
 from cspace.migration import legacy
 from cspace.migration.legacy import Kind
 from cspace.migration.model import Source

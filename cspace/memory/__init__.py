@@ -1,1 +1,1 @@
-"""Claude's own memory: read, searched and examined, never written."""
+"""Curated memory: short rules that a person approved, in five scopes."""

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from cspace import proc
+from cspace.claude_memory.place import project_place
+from cspace.claude_memory.slugs import slug_of_path
 from cspace.cli.memory_read import complete_memory
-from cspace.memory.place import project_place
-from cspace.memory.slugs import slug_of_path
+from tests.claude_memory.conftest import INDEX, RELEASE, ROLE, put
 from tests.cli.test_app import cspace
-from tests.memory.conftest import INDEX, RELEASE, ROLE, put
 
 READS = (
     ("list",),

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cspace.memory.host_place import find_host_place
-from cspace.memory.index import parse_index
+from cspace.claude_memory.host_place import find_host_place
+from cspace.claude_memory.index import parse_index
 from tests.scripted_model import ScriptedModel
 
 ROOT = Path(tempfile.mkdtemp(prefix="m"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cspace.memory.relative_dates import iter_relative_dates
+from cspace.claude_memory.relative_dates import iter_relative_dates
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from cspace.claude_memory.host_place import UNSEEN, find_git_root, find_host_place
+from cspace.claude_memory.host_settings import parse_directory
+from cspace.claude_memory.place import Place
+from cspace.claude_memory.slugs import slug_of_path
 from cspace.errors import UsageError
-from cspace.memory.host_place import UNSEEN, find_git_root, find_host_place
-from cspace.memory.host_settings import parse_directory
-from cspace.memory.place import Place
-from cspace.memory.slugs import slug_of_path
 
 OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
 NOBODY = Path("/nonexistent/policy")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cspace.memory.slugs import find_named, slug_of_path
+from cspace.claude_memory.slugs import find_named, slug_of_path
 
 LONG = Path("/tmp/s") / ("x" * 195)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cspace.memory.index import blank_code
+from cspace.claude_memory.index import blank_code
 
 _NUMBER = (
     r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|a couple of|a few"

@@ -8,15 +8,9 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from cspace.clock import Clock
-from cspace.docstore.frontmatter import is_whole, parse_front_matter
-from cspace.docstore.opened import SUFFIX, Document, show_path
-from cspace.doctor.model import Diagnosis
-from cspace.errors import CspaceError
-from cspace.files import TEMPORARY_SUFFIX
-from cspace.memory.host_settings import DIRECTORY, PROJECT_FILES, load_project
-from cspace.memory.index import MAX_CHARACTERS, MAX_LINES, Index, parse_index, same_name
-from cspace.memory.listing import (
+from cspace.claude_memory.host_settings import DIRECTORY, PROJECT_FILES, load_project
+from cspace.claude_memory.index import MAX_CHARACTERS, MAX_LINES, Index, parse_index, same_name
+from cspace.claude_memory.listing import (
     Memory,
     Type,
     age_of,
@@ -25,9 +19,15 @@ from cspace.memory.listing import (
     is_ahead,
     parse_memory,
 )
-from cspace.memory.place import Place
-from cspace.memory.relative_dates import iter_relative_dates
-from cspace.memory.tree import Walk
+from cspace.claude_memory.place import Place
+from cspace.claude_memory.relative_dates import iter_relative_dates
+from cspace.claude_memory.tree import Walk
+from cspace.clock import Clock
+from cspace.docstore.frontmatter import is_whole, parse_front_matter
+from cspace.docstore.opened import SUFFIX, Document, show_path
+from cspace.doctor.model import Diagnosis
+from cspace.errors import CspaceError
+from cspace.files import TEMPORARY_SUFFIX
 from cspace.migration.names import fold_path
 from cspace.paths import INDEX
 

@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from cspace.claude_memory.index import Index, parse_index, same_name
+from cspace.claude_memory.place import Place
+from cspace.claude_memory.tree import Walk, missing, read_memory
 from cspace.clock import parse_time
 from cspace.docstore.frontmatter import FrontMatter, parse_front_matter
 from cspace.docstore.opened import SUFFIX, Document, Skipped, UnreadableDocument
 from cspace.errors import NotFound, UsageError
-from cspace.memory.index import Index, parse_index, same_name
-from cspace.memory.place import Place
-from cspace.memory.tree import Walk, missing, read_memory
 from cspace.paths import INDEX
 
 # Clocks of a container and its host differ a little.

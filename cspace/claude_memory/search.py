@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from cspace.claude_memory.index import same_name
+from cspace.claude_memory.listing import Memory, header_text, load_index, parse_memory
+from cspace.claude_memory.place import Place
+from cspace.claude_memory.tree import Walk, read_memory
 from cspace.docstore.frontmatter import parse_front_matter
 from cspace.docstore.opened import Document, Skipped, UnreadableDocument
 from cspace.docstore.ranking import Match, Ranking, parse_query
 from cspace.docstore.words import Term, find_line
-from cspace.memory.index import same_name
-from cspace.memory.listing import Memory, header_text, load_index, parse_memory
-from cspace.memory.place import Place
-from cspace.memory.tree import Walk, read_memory
 from cspace.paths import INDEX
 
 DEFAULT_LIMIT = 10

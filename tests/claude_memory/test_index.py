@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cspace.memory.index import MAX_CHARACTERS, parse_index
+from cspace.claude_memory.index import MAX_CHARACTERS, parse_index
 
 
 @pytest.mark.parametrize(

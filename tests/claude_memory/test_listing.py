@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cspace.beneath import MAX_DEPTH
+from cspace.claude_memory.listing import age_of, get_memory, get_path, list_memories
+from cspace.claude_memory.place import Place
 from cspace.errors import CspaceError, NotFound, UsageError
-from cspace.memory.listing import age_of, get_memory, get_path, list_memories
-from cspace.memory.place import Place
+from tests.claude_memory.conftest import INDEX, ROLE, put
 from tests.conftest import Clock
-from tests.memory.conftest import INDEX, ROLE, put
 
 
 def names(place: Place) -> list[str]:

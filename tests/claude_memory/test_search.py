@@ -6,10 +6,10 @@ import os
 
 import pytest
 
+from cspace.claude_memory.place import Place
+from cspace.claude_memory.search import HEAD_LINES, RECALLED, load_bodies, recall, search_memories
 from cspace.errors import UsageError
-from cspace.memory.place import Place
-from cspace.memory.search import HEAD_LINES, RECALLED, load_bodies, recall, search_memories
-from tests.memory.conftest import RELEASE, ROLE, put
+from tests.claude_memory.conftest import RELEASE, ROLE, put
 
 
 def recalled(place: Place, query: str) -> list[str]:

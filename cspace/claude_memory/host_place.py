@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cspace import git
-from cspace.errors import CspaceError, UsageError
-from cspace.memory.host_settings import (
+from cspace.claude_memory.host_settings import (
     DIRECTORY,
     ENABLED,
     MANAGED,
@@ -26,8 +25,9 @@ from cspace.memory.host_settings import (
     load_trusted,
     parse_directory,
 )
-from cspace.memory.place import Place
-from cspace.memory.slugs import find_named
+from cspace.claude_memory.place import Place
+from cspace.claude_memory.slugs import find_named
+from cspace.errors import CspaceError, UsageError
 
 OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
 DISABLE, SIMPLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_SIMPLE"

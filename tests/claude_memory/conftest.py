@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cspace.memory.place import Place, project_place
+from cspace.claude_memory.place import Place, project_place
 from tests.conftest import Clock
 
 ROLE = """\

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cspace.doctor import memory_checks
+from cspace.claude_memory.place import Place, project_place
+from cspace.doctor import claude_memory_checks
 from cspace.doctor.checks import check_memory
-from cspace.doctor.memory_checks import check_redirection, examine_memory
+from cspace.doctor.claude_memory_checks import check_redirection, examine_memory
 from cspace.doctor.model import Patient
-from cspace.memory.place import Place, project_place
+from tests.claude_memory.conftest import INDEX, RELEASE, ROLE, put
 from tests.conftest import Clock
-from tests.memory.conftest import INDEX, RELEASE, ROLE, put
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_relative_dates_matter_in_project_memories_alone(place: Place, clock: Cl
 
 
 def test_what_may_not_be_true_any_more_says_how_old_it_is(place: Place, clock: Clock) -> None:
-    clock.advance(days=memory_checks.STALE_DAYS)
+    clock.advance(days=claude_memory_checks.STALE_DAYS)
     assert problems(place, clock) == []
     clock.advance(days=1)
     assert problems(place, clock) == ["'deep/release process.md': this memory is 91 days old"]
@@ -136,10 +136,10 @@ def test_what_is_no_regular_file_is_named_and_not_entered(
 
 
 def test_the_work_is_bounded_and_what_is_left_is_counted(place: Place, clock: Clock) -> None:
-    for number in range(memory_checks.MAX_SHOWN + 7):
+    for number in range(claude_memory_checks.MAX_SHOWN + 7):
         put(place, f"{number}.txt", "")
     found = problems(place, clock)
-    assert len(found) == memory_checks.MAX_SHOWN + 1
+    assert len(found) == claude_memory_checks.MAX_SHOWN + 1
     assert found[-1] == "7 more things are wrong"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from cspace import beneath
+from cspace.claude_memory.place import Place
 from cspace.docstore.opened import (
     Document,
     Opened,
@@ -20,7 +21,6 @@ from cspace.docstore.opened import (
     show_path,
 )
 from cspace.errors import CspaceError, NotFound
-from cspace.memory.place import Place
 
 # So that a directory that somebody filled does not keep a person waiting for ever.
 MAX_NAMES = 100_000

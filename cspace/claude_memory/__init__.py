@@ -1,0 +1,1 @@
+"""Claude's own memory: read, searched and examined, never written."""
