@@ -343,7 +343,8 @@ class Proposals:
         self._check_there(id_)
         if self._read(id_)[1] != review.stored:
             raise Conflict(
-                f"proposal {id_} is not the one that was shown", hint=f"cspace memory proposals {id_}"
+                f"proposal {id_} is not the one that was shown",
+                hint=f"cspace memory proposals {id_}",
             )
 
     def _was_approved(self, id_: str) -> bool:

@@ -65,7 +65,9 @@ class Duplicates:
         wanted = normalize(change.body)
         if change.scope not in self._texts:
             self._texts[change.scope] = tuple(_texts(self.store, change.scope))
-        return [f"{change.scope}/{slug}" for slug, text in self._texts[change.scope] if wanted in text]
+        return [
+            f"{change.scope}/{slug}" for slug, text in self._texts[change.scope] if wanted in text
+        ]
 
 
 def _texts(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, str]]:
