@@ -299,7 +299,11 @@ def race(root: Path, ids: list[str], *whats: str) -> list[list[str]]:
     words = (sys.executable, "-c", DECIDE, root)
     running = [
         subprocess.Popen(
-            (*words, what, *ids), cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            (*words, what, *ids),
+            cwd=CHECKOUT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for what in whats
     ]
