@@ -18,7 +18,6 @@ from cspace.docstore.opened import (
     Document,
     Opened,
     UnreadableDocument,
-    read_document,
     reason,
     stamp_of,
 )
@@ -88,10 +87,7 @@ class Held:
         return self._read(file_name(slug))
 
     def _read(self, name: str) -> Document | None:
-        try:
-            return read_document(self.relative / name, int(self.directory.name))
-        except FileNotFoundError:
-            return None
+        return self.place.load(int(self.directory.name), name, self.relative)
 
     def check(self, slug: str, expected: str | None) -> Document | None:
         """Return what is there, which is what is expected.
