@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ PROGRAM = (sys.executable, "-m", "cspace.cli.app", "memory")
 
 
 def memory(
-    *words: str, cwd: Path, ok: int = 0, said: bytes = b"", **variables: str
+    *words: str, cwd: Path, ok: int = 0, said: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run `cspace memory` without a terminal; the exit code is checked."""
     done = subprocess.run(
-        (*PROGRAM, *words), cwd=cwd, input=said, env=os.environ | variables, capture_output=True,
+        (*PROGRAM, *words), cwd=cwd, input=said, env=os.environ | dict(env or {}), capture_output=True,
         check=False,
     )  # fmt: skip
     out, err = done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode()
@@ -25,9 +26,9 @@ def memory(
     return subprocess.CompletedProcess(words, done.returncode, out, err)
 
 
-def document(*words: str, cwd: Path, ok: int = 0, **variables: str) -> Any:
+def document(*words: str, cwd: Path, ok: int = 0, env: Mapping[str, str] | None = None) -> Any:
     """Return what `cspace memory … --json` prints."""
-    found = json.loads(memory(*words, "--json", cwd=cwd, ok=ok, **variables).stdout)
+    found = json.loads(memory(*words, "--json", cwd=cwd, ok=ok, env=env).stdout)
     assert found["schema_version"] == 1
     return found
 

@@ -156,7 +156,7 @@ def test_a_read_creates_nothing_and_changes_nothing(
     for words in READS:
         memory(*words, *more, cwd=filled)
         codes = 3 if words[0] in ("show", "search") else 0
-        memory(*words, *more, cwd=filled, HOME=str(empty), ok=codes)
+        memory(*words, *more, cwd=filled, env={"HOME": str(empty)}, ok=codes)
     assert (tree(home), tree(filled)) == before
     assert list(empty.iterdir()) == []
 
@@ -164,11 +164,11 @@ def test_a_read_creates_nothing_and_changes_nothing(
 def test_an_instance_reads_what_its_variables_name(filled: Path) -> None:
     inside = {"CSPACE_INSTANCE": "mercury", "CSPACE_MEMORY_PROJECT": "web", "CSPACE_PERSONA": "a"}
     scopes = ["projects/web", "personas/a", "user", "global"]
-    assert document("list", cwd=filled, **inside)["scopes"] == scopes
+    assert document("list", cwd=filled, env=inside)["scopes"] == scopes
     broken = inside | {"CSPACE_MEMORY_PROJECT": "../.."}
     assert (
         "CSPACE_MEMORY_PROJECT '../..' is no name"
-        in memory("list", cwd=filled, ok=2, **broken).stderr
+        in memory("list", cwd=filled, ok=2, env=broken).stderr
     )
 
 
@@ -220,7 +220,7 @@ def test_shells_complete_slugs_scopes_projects_and_personas(filled: Path, home: 
     def completed(line: str) -> list[str]:
         asked = {"_CSPACE_COMPLETE": "complete_bash", "COMP_WORDS": f"cspace memory {line}"}
         at = {"COMP_CWORD": str(len(line.split(" ")) + 1)}
-        return memory(cwd=filled, **asked, **at).stdout.split()
+        return memory(cwd=filled, env=asked | at).stdout.split()
 
     assert completed("show r") == ["rule"]
     assert completed("edit --scope global ") == ["commits"]

@@ -74,7 +74,7 @@ def test_what_changed_while_a_person_thought_is_not_overwritten(repo: Path, home
     editor = make_editor(
         home, f'echo Mine >>"$1"; echo Theirs >>{root(home)}/projects/sample/rule.md'
     )
-    answer = memory("edit", "rule", "--yes", cwd=repo, ok=4, EDITOR=editor)
+    answer = memory("edit", "rule", "--yes", cwd=repo, ok=4, env={"EDITOR": editor})
     assert "was changed meanwhile: nothing was written" in answer.stderr
     kept = answer.stderr.split("your text is kept in ")[1].splitlines()[0]
     assert Path(kept).read_text(encoding="utf-8").endswith("Mine\n")
@@ -195,7 +195,7 @@ def test_an_edit_is_stamped_shown_and_indexed(repo: Path, home: Path) -> None:
 def test_an_edit_that_changes_nothing_writes_nothing(repo: Path, home: Path) -> None:
     memory(*WRITE, "--yes", cwd=repo)
     before = tree(root(home))
-    answer = memory("edit", "rule", cwd=repo, EDITOR="true")
+    answer = memory("edit", "rule", cwd=repo, env={"EDITOR": "true"})
     assert "nothing changed" in answer.stderr
     assert tree(root(home)) == before
 
@@ -213,7 +213,9 @@ def test_an_edit_that_can_not_be_written_keeps_the_persons_text(
 ) -> None:
     memory(*WRITE, "--yes", cwd=repo)
     before = rule(home)
-    answer = memory("edit", "rule", "--yes", cwd=repo, ok=2, EDITOR=make_editor(home, script))
+    answer = memory(
+        "edit", "rule", "--yes", cwd=repo, ok=2, env={"EDITOR": make_editor(home, script)}
+    )
     assert problem in answer.stderr
     assert "your text is kept in " in answer.stderr
     assert rule(home) == before
@@ -286,7 +288,7 @@ def test_an_instance_changes_no_memory_and_is_told_to_propose(
     repo: Path, words: tuple[str, ...]
 ) -> None:
     inside = {"CSPACE_INSTANCE": "mercury", "CSPACE_MEMORY_PROJECT": "sample"}
-    answer = memory(*words, cwd=repo, ok=2, **inside)
+    answer = memory(*words, cwd=repo, ok=2, env=inside)
     assert "an instance does not change memories" in answer.stderr
     assert "hint: cspace memory propose" in answer.stderr
 
