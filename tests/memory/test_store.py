@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
-from cspace.memory.adopted import record_adopted
 from cspace.memory.changes import MAX_BYTES, Change, Operation, apply_change, revision_of
 from cspace.memory.entries import Entries
+from cspace.memory.orchestrator import adopt
 from cspace.memory.scopes import Kind, Scope
 from cspace.memory.store import MemoryStore
 from tests.conftest import Clock
@@ -258,7 +258,7 @@ def test_an_adopted_directory_is_the_one_link_that_is_followed(
     ):
         with pytest.raises(CspaceError, match="a link that cspace did not make"):
             call()
-    record_adopted(root, own)
+    adopt(root, own.parent, own)
     store.change(create("a", scope=ORCHESTRATOR))
     assert (own / "a.md").is_file()
     assert (own / "MEMORY.md").read_text(encoding="utf-8").startswith("# Mine\n\n<!-- cspace")
