@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,8 +167,6 @@ def test_a_hidden_character_is_not_written_unless_somebody_allows_it(proposals: 
 
 
 def test_a_hidden_character_in_a_description_counts_too(proposals: Proposals) -> None:
-    from dataclasses import replace  # noqa: PLC0415
-
     filler = replace(change(), description="fine\u3164")
     id_ = proposals.file(filler, HUMAN).proposal.id
     with pytest.raises(UsageError, match="HANGUL FILLER"):
