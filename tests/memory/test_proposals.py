@@ -232,6 +232,17 @@ def test_an_id_that_is_none_is_not_found(proposals: Proposals, given: str) -> No
         proposals.get(given)
 
 
+@pytest.mark.parametrize("given", ["testing", "user/testing"])
+def test_a_proposal_is_found_by_its_memory_where_it_is_the_only_one(
+    proposals: Proposals, given: str
+) -> None:
+    first = proposals.file(change(), HUMAN).proposal
+    assert proposals.get(given) == proposals.get(first.id[:5])
+    second = proposals.file(change(body="Other.\n"), HUMAN).proposal
+    with pytest.raises(NotFound, match=rf"(?=.*{first.id})(?=.*{second.id})"):
+        proposals.get(given)
+
+
 def test_a_broken_file_is_named_and_breaks_nothing(proposals: Proposals, tmp_path: Path) -> None:
     good = proposals.file(change(), HUMAN).proposal.id
     directory = proposals.store.root / PENDING
