@@ -27,7 +27,15 @@ def confirm(question: str) -> bool:
 
 
 def confirm_removal(question: str, *, as_json: bool) -> None:
-    """Ask before something goes for good, and return when it may.
+    """Ask before something goes for good; errors as for `agree`."""
+    agree(question, "nothing was removed", as_json=as_json)
+
+
+def agree(question: str, undone: str, *, as_json: bool) -> None:
+    """Ask before something is changed, and return when it may.
+
+    Args:
+        undone: what is so when it may not: nothing was written, removed …
 
     Raises:
         UsageError: nobody can be asked: there is no terminal, or the output is for a script.
@@ -35,6 +43,6 @@ def confirm_removal(question: str, *, as_json: bool) -> None:
     """
     if as_json or not on_terminal():
         again = shlex.join(("cspace", *sys.argv[1:], "--yes"))
-        raise UsageError("nothing was removed: nobody is there to ask", hint=again)
+        raise UsageError(f"{undone}: nobody is there to ask", hint=again)
     if not confirm(question):
-        raise CspaceError("nothing was removed")
+        raise CspaceError(undone)
