@@ -40,7 +40,7 @@ def find_adopted(root: Path) -> Adopted | None:
     """
     try:
         document = json.loads(beneath.read_file(root, PurePosixPath(RECORD)))
-        return Adopted(_absolute(document["workspace"]), _absolute(document["memory"]))
+        return Adopted(_absolute(document["workspace"]), _absolute(document[LINK]))
     except FileNotFoundError:
         return None
     except MALFORMED as error:
@@ -49,17 +49,6 @@ def find_adopted(root: Path) -> Adopted | None:
             f"{place} does not say what was adopted: {error}",
             hint=f"move it away and adopt anew: rm {place} {root / LINK}",
         ) from None
-
-
-def find_target(root: Path) -> Path | None:
-    """Return the orchestrator's memory when the link leads where `adopt` recorded, else None.
-
-    None also where the recorded directory was swapped for a link since.
-    """
-    adopted = find_adopted(root)
-    if adopted is None or _target(root) != adopted.memory:
-        return None
-    return adopted.memory if adopted.memory.resolve() == adopted.memory else None
 
 
 def find_workspace(root: Path, start: Path) -> Path | None:
@@ -93,7 +82,7 @@ def adopt(root: Path, workspace: Path, memory: Path, owner: Owner | None = None)
     document = {
         "schema_version": VERSION,
         "workspace": str(wanted.workspace),
-        "memory": str(wanted.memory),
+        LINK: str(wanted.memory),
     }
     write_atomic(root / RECORD, json.dumps(document, indent=2) + "\n", owner=owner)
     write_atomic(wanted.workspace / MARKER, _SAID, owner=owner)
