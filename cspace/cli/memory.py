@@ -6,6 +6,7 @@ import typer
 
 from cspace.cli import (
     memory_claude,
+    memory_history,
     memory_migrate,
     memory_place,
     memory_projects,
@@ -19,6 +20,7 @@ memory_read.register(app)
 memory_write.register(app)
 memory_place.register(app)
 memory_projects.register(app)
+memory_history.register(app)
 memory_claude.register(app)
 memory_migrate.register(app)
 memory_transfer.register(app)
