@@ -168,7 +168,7 @@ class Held:
     def reindex(self) -> int:
         """Write all lines of the index anew; return how many they are. Errors as for `put`."""
         lines = self._lines()
-        self._rewrite(lambda document: index.set_lines(document, lines))
+        self.rewrite(lambda document: index.set_lines(document, lines))
         return len(lines)
 
     def point(self, prefix: bytes, line: bytes | None) -> None:
@@ -178,9 +178,10 @@ class Held:
             changed = index.set_line(document, prefix, line)
             return index.set_lines(document, [line] if line else []) if changed is None else changed
 
-        self._rewrite(change)
+        self.rewrite(change)
 
-    def _rewrite(self, change: Callable[[bytes], bytes]) -> None:
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Replace the index by what change makes of it. Errors as for `put`."""
         for _ in range(TRIES):
             present = self._read(INDEX.name)
             with self._index((present, change(present.content if present else b""))) as written:
