@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cspace import git, paths
-from cspace.claude_memory.place import Place, Scope, instance_place, project_place
+from cspace.claude_memory.place import Place, instance_place, project_place
 from cspace.clock import utc_now
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report
-from cspace.owner import find_owner
+from cspace.owner import account_name, find_owner
 from cspace.project import Project, beyond_agents, find_project, refuse_instance
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
     from cspace.lifecycle.recorded_context import Recorder
+    from cspace.memory.here import Here, Wanted
+    from cspace.memory.scopes import Scope
+    from cspace.memory.store import MemoryStore
     from cspace.settings.load import Loaded
     from cspace.settings.model import Numbers
 
@@ -87,8 +90,66 @@ class Deps:
 
         return open_context(self.project.root, self.environ, self.report, sweeps=False)
 
-    def memory_place(self, scope: Scope, *, host: bool = False) -> Place:
-        """Find a memory to read; it need not exist.
+    @property
+    def inside(self) -> bool:
+        """Whether this is an instance."""
+        return bool(self.environ.get("CSPACE_INSTANCE"))
+
+    @property
+    def memory_root(self) -> Path:
+        """Where curated memory lies; it need not exist."""
+        return Path(paths.INSIDE.curated) if self.inside else paths.curated_memory(self.user)
+
+    def memory(self) -> MemoryStore:
+        """Open the curated memory to read it; an instance sees the scopes that concern it."""
+        from cspace.memory.store import MemoryStore  # noqa: PLC0415  loads YAML
+
+        return MemoryStore(self.memory_root, find_owner(), account_name(), utc_now)
+
+    def memory_to_change(self, words: str = "") -> MemoryStore:
+        """Open the curated memory for a person's change.
+
+        Args:
+            words: of the command that does it, for the hint.
+
+        Raises:
+            UsageError: this is an instance, where memories are only proposed.
+        """
+        if self.inside:
+            raise UsageError(
+                "an instance does not change memories: a person approves what it proposes",
+                hint="cspace memory propose SLUG --body TEXT"
+                + (f"; or on the host: cspace memory {words}" if words else ""),
+            )
+        return self.memory()
+
+    @cached_property
+    def here(self) -> Here:
+        """Where one stands, for scopes of curated memory."""
+        from cspace.memory.here import Here  # noqa: PLC0415  few commands do
+        from cspace.memory.personas import Personas  # noqa: PLC0415
+        from cspace.memory.projects import Projects  # noqa: PLC0415
+
+        root, owner = self.memory_root, find_owner()
+        projects, personas = Projects(root, owner, self.report), Personas(root, owner)
+        return Here(self.directory, self.user, self.environ, projects, personas)
+
+    def memory_scope(self, wanted: Wanted | None = None, *, claim: bool = False) -> Scope:
+        """Return the scope that was named, or where one stands; see `Here.get`.
+
+        Args:
+            claim: give the project its name for good, as what writes or proposes does.
+        """
+        from cspace.memory.here import Wanted  # noqa: PLC0415  as above
+
+        return self.here.get(wanted or Wanted(), claim=claim)
+
+    def memory_scopes(self) -> tuple[Scope, ...]:
+        """Return all scopes that concern where one stands, the most specific first."""
+        return self.here.scopes()
+
+    def claude_memory(self, *, host: bool = False) -> Place:
+        """Find Claude's own memory to read; it need not exist.
 
         Args:
             host: the one that Claude Code keeps on this host for the current directory.
@@ -98,18 +159,15 @@ class Deps:
         """
         from cspace.claude_memory.host_place import find_host_place  # noqa: PLC0415  few commands do
 
-        inside = bool(self.environ.get("CSPACE_INSTANCE"))
-        if host and inside:
+        if host and self.inside:
             raise UsageError(
                 "the host's memory can not be seen inside an instance",
                 hint="on the host: cspace memory list --host",
             )
-        match scope:
-            case Scope.CLAUDE if host:
-                refuse_instance(self.directory, self.user)
-                return find_host_place(beyond_agents(self.directory), self.home, self.environ)
-            case Scope.CLAUDE:
-                return instance_place() if inside else project_place(self.project.root)
+        if host:
+            refuse_instance(self.directory, self.user)
+            return find_host_place(beyond_agents(self.directory), self.home, self.environ)
+        return instance_place() if self.inside else project_place(self.project.root)
 
     @contextlib.contextmanager
     def context_to_change(self) -> Iterator[ContextStore]:

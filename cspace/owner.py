@@ -26,6 +26,14 @@ def find_owner() -> Owner:
     return Owner(os.geteuid(), os.getegid())
 
 
+def account_name() -> str:
+    """Return the name of the account that we run as; its number where it has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
 def become_invoking_user(environ: Mapping[str, str]) -> dict[str, str]:
     """Drop from sudo's root to the user who called it; return the variables that change with it.
 

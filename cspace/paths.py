@@ -41,6 +41,24 @@ def instance_sessions(user: Path, project_id: str, name: str) -> Path:
     return sessions_directory(user) / project_id / name
 
 
+def curated_memory(user: Path) -> Path:
+    """Return the root of the curated memory's scopes."""
+    return user / "memory"
+
+
+def outboxes_directory(user: Path) -> Path:
+    """Return the directory that holds all instances' outboxes, by the project's id."""
+    return user / "outbox"
+
+
+def instance_outbox(user: Path, project_id: str, name: str) -> Path:
+    """Return where instances of one name file proposals; it outlives each of them.
+
+    Mounted as INSIDE.outbox.
+    """
+    return outboxes_directory(user) / project_id / name
+
+
 def user_secrets(user: Path) -> Path:
     """Return the directory whose files are the user's secrets, for all projects."""
     return user / "secrets"
@@ -172,6 +190,8 @@ class Inside:
     # Where the mount at `context` really is: see instance/workspace.py.
     context_store: str = "/home/dev/.cspace/context"
     journal: str = "/home/dev/.cspace/journal"
+    curated: str = "/home/dev/.cspace/memory"
+    outbox: str = "/home/dev/.cspace/outbox"
     secrets: str = "/run/secrets"
     runtime: str = "/run/cspace"
     python: str = "/opt/cspace/bin/python"

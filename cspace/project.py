@@ -9,7 +9,12 @@ from pathlib import Path
 
 from cspace import git
 from cspace.errors import UsageError
-from cspace.paths import FROM_AGENTS, projects_directory, sessions_directory
+from cspace.paths import (
+    FROM_AGENTS,
+    outboxes_directory,
+    projects_directory,
+    sessions_directory,
+)
 
 SLUG_LENGTH = 30
 
@@ -45,7 +50,7 @@ def refuse_instance(start: Path, user: Path) -> None:
     Raises:
         UsageError: start lies in an instance's workspace, or in what else an instance mounts.
     """
-    places = (projects_directory(user), sessions_directory(user))
+    places = (projects_directory(user), sessions_directory(user), outboxes_directory(user))
     if any(start.resolve().is_relative_to(place.resolve()) for place in places):
         raise UsageError(
             f"{start} belongs to an instance, whose git configuration is its agent's: cspace runs"

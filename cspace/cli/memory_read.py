@@ -45,7 +45,7 @@ def complete_memory(incomplete: str) -> list[str]:
 
     names: list[str] = []
     with contextlib.suppress(CspaceError):
-        walk = Walk(make_deps(ignore).memory_place(Scope.CLAUDE))
+        walk = Walk(make_deps(ignore).claude_memory())
         names = [str(one.path) for one in walk.found() if one.document]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -66,7 +66,7 @@ def list_all(
     from cspace.claude_memory.listing import list_memories  # noqa: PLC0415  loads YAML
 
     deps: Deps = context.obj
-    place = deps.memory_place(scope, host=host)
+    place = deps.claude_memory(host=host)
     found = list_memories(place)
     if as_json:
         render.show_json(place=_told(place), **render.plain(found))
@@ -105,7 +105,7 @@ def show(
     from cspace.claude_memory.listing import get_memory  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
-    path, content, memory = get_memory(deps.memory_place(scope, host=host), name)
+    path, content, memory = get_memory(deps.claude_memory(host=host), name)
     if as_json:
         text = content.decode("utf-8", "backslashreplace")
         render.show_json(path=str(path), memory=memory, text=text)
@@ -135,7 +135,7 @@ def search(
 
     deps: Deps = context.obj
     words = " ".join(query)
-    place = deps.memory_place(scope, host=host)
+    place = deps.claude_memory(host=host)
     found = core.search_memories(place, words, limit=limit or core.DEFAULT_LIMIT)
     if as_json:
         render.show_json(place=_told(place), **render.plain(found))
@@ -171,7 +171,7 @@ def recall(
     from cspace.claude_memory import search as core  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
-    place = deps.memory_place(scope, host=host)
+    place = deps.claude_memory(host=host)
     words = " ".join(query)
     found = core.recall(place, words)
     texts = core.load_bodies(place, found) if bodies else ()
@@ -209,7 +209,7 @@ def doctor(
     from cspace.doctor.claude_memory_checks import examine_memory  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
-    place = deps.memory_place(scope, host=host)
+    place = deps.claude_memory(host=host)
     found = examine_memory(place, utc_now)
     if not as_json:
         _note_place(place)
