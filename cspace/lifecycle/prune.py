@@ -78,6 +78,8 @@ def _remove(machine: Machine, left: Leftover) -> None:
             _remove_proxy(machine, left.what)
         case Kind.CONTAINERS:
             _remove_containers(machine, _paths(machine, left.what))
+        case Kind.OUTBOX:
+            _remove_outbox(machine, Path(left.what))
         case _:
             raise AssertionError(f"{left.kind} may hold work")
 
@@ -94,6 +96,14 @@ def _remove_containers(machine: Machine, paths: InstancePaths) -> None:
     # It is the lock's, who takes the name again meanwhile: what is there by now is in use.
     if not paths.state.exists():
         machine.engine.remove_all(labels.of_instance(paths.state.parent.name, paths.state.name))
+
+
+def _remove_outbox(machine: Machine, place: Path) -> None:
+    # It is the lock's, who has taken the name meanwhile: its container would lack what it mounts.
+    if not _paths(machine, f"{place.parent.name}/{place.name}").state.exists():
+        place.rmdir()
+        with contextlib.suppress(OSError):
+            place.parent.rmdir()
 
 
 def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
