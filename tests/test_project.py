@@ -101,7 +101,12 @@ def test_a_repository_that_an_agent_planted_in_what_is_shared_is_not_the_project
 
 
 @pytest.mark.parametrize(
-    "place", ["instances/sample-1/mercury/workspace", "sessions/sample-1/mercury/-workspace"]
+    "place",
+    [
+        "instances/sample-1/mercury/workspace",
+        "sessions/sample-1/mercury/-workspace",
+        "outbox/sample-1/mercury",
+    ],
 )
 def test_no_git_runs_on_the_host_in_what_belongs_to_an_instance(home: Path, place: str) -> None:
     user = home / ".cspace"

@@ -1,0 +1,124 @@
+"""Where a scope lies on the disk, and which names of files in it can be a memory's."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from cspace import beneath, files
+from cspace.docstore.opened import SUFFIX, Opened, reason
+from cspace.errors import CspaceError, UsageError
+from cspace.files import Owner
+from cspace.memory.adopted import find_adopted
+from cspace.memory.scopes import Kind, Scope, shown
+from cspace.paths import INDEX
+
+_HINTS = {
+    errno.ENOSPC: "free some space, then try again: nothing was changed",
+    errno.EDQUOT: "free some space, then try again: nothing was changed",
+    errno.EACCES: "see who owns the directory and the files in it: ls -la",
+    errno.EPERM: "see who owns the directory and the files in it: ls -la",
+    errno.EROFS: "it is read-only here: in an instance, use cspace memory propose",
+}
+_LONGEST = 250  # bytes; a file system allows 255, with the suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A scope's directory: a trusted root, and below it a path in which no link is followed."""
+
+    root: Path
+    relative: PurePosixPath
+
+    @property
+    def directory(self) -> Path:
+        return self.root / self.relative
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """Hold the directory open for reading; a missing one holds nothing.
+
+        Raises:
+            CspaceError: a link or anything else stands where the directory is expected.
+        """
+        try:
+            descriptor = beneath.open_directory(self.root, self.relative)
+        except FileNotFoundError:
+            yield Opened(self.relative, None)
+            return
+        except OSError as error:
+            raise CspaceError(
+                f"{self.directory}: {reason(error)}", hint=self.advice(error)
+            ) from error
+        try:
+            yield Opened(self.relative, descriptor)
+        finally:
+            os.close(descriptor)
+
+    @contextlib.contextmanager
+    def changing(self, *, create: bool, owner: Owner | None) -> Iterator[Path]:
+        """Give a path to the directory that stays the same one, to write in it.
+
+        Raises:
+            CspaceError: it can not be written, for whatever reason the system has.
+        """
+        try:
+            if create:
+                files.ensure_directory(self.root, owner=owner)
+            with beneath.pinned(self.root, self.relative, create=create, owner=owner) as path:
+                yield path
+        except OSError as error:
+            raise CspaceError(
+                f"{self.directory}: {reason(error)}", hint=self.advice(error)
+            ) from error
+
+    def advice(self, error: OSError, name: str = "") -> str:
+        """Say what to do about what the system refused."""
+        look = f"look at it and move it away: ls -ld {self.directory / name}"
+        return _HINTS.get(error.errno or 0, look)
+
+
+def find_place(root: Path, scope: Scope) -> Place:
+    """Find a scope's directory, which need not exist.
+
+    Raises:
+        CspaceError: the orchestrator's is a link that `adopt` did not make.
+    """
+    path = root / scope.relative
+    if scope.kind is not Kind.ORCHESTRATOR or not path.is_symlink():
+        return Place(root, scope.relative)
+    target = find_adopted(root)
+    if target is None or path.readlink() != target:
+        raise CspaceError(
+            f"{path} is a link that cspace did not make: it is not followed",
+            hint=f"look at it and move it away, then adopt the workspace: ls -ld {path}",
+        )
+    return Place(target, PurePosixPath())
+
+
+def check_file(slug: str) -> str:
+    """Return a name that may be that of a file which somebody made: it is one component.
+
+    Raises:
+        UsageError: it can not be, or is kept for something else.
+    """
+    encoded = os.fsencode(slug) if slug.isprintable() else b""
+    if not encoded or "/" in slug or slug.startswith(".") or len(encoded) > _LONGEST:
+        raise UsageError(
+            f"slug {shown(slug)} is no name", hint="use one as cspace memory list shows it"
+        )
+    if slug == INDEX.stem:
+        raise UsageError(
+            f"slug {shown(slug)} is a reserved name",
+            hint=f"{INDEX} is the scope's index: cspace memory list shows what is in it",
+        )
+    return slug
+
+
+def file_name(slug: str) -> str:
+    """Return the name of a memory's file."""
+    return f"{slug}{SUFFIX}"

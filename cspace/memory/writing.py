@@ -1,0 +1,278 @@
+"""One change of a scope's files: a memory and its index line, both whole or not at all.
+
+While the two files are put in their places a file `.changing` says so. Who finds it under the lock
+knows that somebody was killed there, and makes the index anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from cspace import files
+from cspace.docstore.opened import (
+    Document,
+    Opened,
+    UnreadableDocument,
+    read_document,
+    reason,
+    stamp_of,
+)
+from cspace.errors import Conflict, CspaceError
+from cspace.files import TEMPORARY_SUFFIX, Owner
+from cspace.memory import index
+from cspace.memory.changes import revision_of
+from cspace.memory.entries import iter_heads, summary_of
+from cspace.memory.place import Place, file_name
+from cspace.paths import INDEX
+
+LOCK = ".lock"
+CHANGING = ".changing"
+LOCK_SECONDS = 10.0
+# The index is made anew when a person's editor saved it meanwhile.
+TRIES = 20
+
+
+@contextlib.contextmanager
+def locked(
+    place: Place, relative: PurePosixPath, *, by: str, owner: Owner | None, create: bool
+) -> Iterator[Held]:
+    """Hold a scope for a change.
+
+    Args:
+        relative: what the scope is called in messages.
+        create: make its directory where there is none.
+
+    Raises:
+        Conflict: another holds it for LOCK_SECONDS, and the error names the holder.
+        CspaceError: it can not be written, for whatever reason the system has.
+    """
+    with place.changing(create=create, owner=owner) as directory, contextlib.ExitStack() as stack:
+        name = f"{place.directory}/"
+        lock = files.lock(directory / LOCK, timeout=LOCK_SECONDS, holder=by, owner=owner, name=name)
+        try:
+            stack.enter_context(lock)
+        except OSError as error:
+            raise CspaceError(
+                f"{name}{LOCK}: {reason(error)}", hint=place.advice(error, LOCK)
+            ) from error
+        held = Held(relative, place, directory, owner)
+        held.heal()
+        yield held
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One scope's directory, locked.
+
+    Attributes:
+        relative: what it is called in messages.
+        directory: a path to the very directory that is locked.
+    """
+
+    relative: PurePosixPath
+    place: Place
+    directory: Path
+    owner: Owner | None
+
+    def find(self, slug: str) -> Document | None:
+        """Read a memory, None where there is none.
+
+        Raises:
+            UnreadableDocument: something else stands there.
+        """
+        return self._read(file_name(slug))
+
+    def _read(self, name: str) -> Document | None:
+        try:
+            return read_document(self.relative / name, int(self.directory.name))
+        except FileNotFoundError:
+            return None
+
+    def check(self, slug: str, expected: str | None) -> Document | None:
+        """Return what is there, which is what is expected.
+
+        Raises:
+            Conflict: it is not.
+        """
+        found = self.find(slug)
+        present = revision_of(found.content if found else None)
+        if present != expected:
+            raise self._moved(slug, present, expected)
+        return found
+
+    def _moved(self, slug: str, present: str | None, expected: str | None) -> Conflict:
+        what = "was changed" if present and expected else "was removed"
+        if expected is None:
+            what = "was made"
+        return Conflict(
+            f"{self.relative}/{slug} {what} meanwhile: nothing was written",
+            hint=f"look at it, then try again: cspace memory list --scope {self.relative}",
+        )
+
+    def check_twins(self, slug: str, *, besides: str = "") -> None:
+        """Refuse a new name that differs from another in case only; debris goes on the way.
+
+        Args:
+            besides: a memory that goes at the same time.
+
+        Raises:
+            Conflict: there is such a one.
+        """
+        own, gone = file_name(slug), file_name(besides)
+        names = os.listdir(int(self.directory.name))  # noqa: PTH208  Path takes no descriptor
+        if any(name.endswith(TEMPORARY_SUFFIX) for name in names):
+            files.sweep(self.directory)
+        for name in names:
+            if name not in (own, gone) and name.casefold() == own:
+                both = f"{self.relative}/{own} and {name!a}"
+                raise Conflict(
+                    f"{both} are one file where case does not count",
+                    hint="choose another name, or change that memory",
+                )
+
+    def put(self, slug: str, content: bytes | None, before: Document | None) -> None:
+        """Put a memory and its line in their places, or take both away.
+
+        Args:
+            before: what `check` returned.
+
+        Raises:
+            Conflict: an editor without our lock changed one of the two.
+        """
+        prefix = index.entry_prefix(slug)
+        line = None if content is None else index.dump_line(prefix, summary_of(content))
+        for _ in range(TRIES):
+            present = self._read(INDEX.name)
+            document = present.content if present else b""
+            changed = index.set_line(document, prefix, line)
+            if changed is None:
+                changed = index.set_lines(document, self._lines(slug, line))
+            if self._place(slug, content, before, (present, changed)):
+                return
+        raise self._busy()
+
+    def reindex(self) -> int:
+        """Write all lines of the index anew; return how many they are. Errors as for `put`."""
+        lines = self._lines()
+        self._rewrite(lambda document: index.set_lines(document, lines))
+        return len(lines)
+
+    def point(self, prefix: bytes, line: bytes | None) -> None:
+        """Write one line of an index that is not of this directory's files. Errors as for `put`."""
+
+        def change(document: bytes) -> bytes:
+            changed = index.set_line(document, prefix, line)
+            return index.set_lines(document, [line] if line else []) if changed is None else changed
+
+        self._rewrite(change)
+
+    def _rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        for _ in range(TRIES):
+            present = self._read(INDEX.name)
+            with self._index((present, change(present.content if present else b""))) as written:
+                if self._is_still(INDEX.name, present):
+                    if written is not None:
+                        written.replace(self.directory / INDEX.name)
+                        files.sync_directory(self.directory)
+                    return
+        raise self._busy()
+
+    def _busy(self) -> Conflict:
+        return Conflict(
+            f"{self.relative / INDEX} was changed by another program at each of {TRIES} tries",
+            hint="close what writes to it, then try again",
+        )
+
+    def heal(self) -> None:
+        """Make the index anew when a change was stopped between its two files."""
+        if os.path.lexists(self.directory / CHANGING):
+            self.reindex()
+            (self.directory / CHANGING).unlink()
+
+    def _lines(self, slug: str = "", line: bytes | None = None) -> list[bytes]:
+        """Return the index's lines by the files, but for one memory that is about to change."""
+        opened = Opened(self.relative, int(self.directory.name))
+        lines = [
+            index.dump_line(index.entry_prefix(stem), summary_of(found.content))
+            for stem, found in iter_heads(opened)
+            if stem != slug and not isinstance(found, UnreadableDocument)
+        ]
+        return lines if line is None else [*lines, line]
+
+    def _place(
+        self,
+        slug: str,
+        content: bytes | None,
+        before: Document | None,
+        change: tuple[Document | None, bytes],
+    ) -> bool:
+        """Do a change, unless the index is no longer the one that was read: then return False."""
+        with self._temporary(file_name(slug), content, before) as entry, self._index(change) as new:
+            # As late as possible: nothing is between these and the renames.
+            if not self._is_still(INDEX.name, change[0]):
+                return False
+            if not self._is_still(file_name(slug), before):
+                raise Conflict(
+                    f"{self.relative}/{slug} was changed meanwhile: nothing was written",
+                    hint="look at it, then try again",
+                )
+            self._mark()
+            try:
+                self._put_entry(self.directory / file_name(slug), entry, fresh=before is None)
+            except BaseException:
+                (self.directory / CHANGING).unlink()
+                raise
+            if new is not None:
+                new.replace(self.directory / INDEX.name)
+            (self.directory / CHANGING).unlink()
+            files.sync_directory(self.directory)
+        return True
+
+    def _put_entry(self, path: Path, entry: Path | None, *, fresh: bool) -> None:
+        if entry is None:
+            path.unlink(missing_ok=True)
+        elif not fresh:
+            entry.replace(path)
+        else:
+            try:
+                os.link(entry, path)
+            except FileExistsError:
+                raise self._moved(path.stem, "", None) from None
+
+    def _mark(self) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(self.directory / CHANGING, flags, 0o600))
+
+    @contextlib.contextmanager
+    def _index(self, change: tuple[Document | None, bytes]) -> Iterator[Path | None]:
+        present, changed = change
+        same = present is not None and present.content == changed
+        with self._temporary(INDEX.name, None if same else changed, present) as written:
+            yield written
+
+    @contextlib.contextmanager
+    def _temporary(
+        self, name: str, content: bytes | None, before: Document | None
+    ) -> Iterator[Path | None]:
+        """Write what is to stand under a name, with the rights of what stands there."""
+        if content is None:
+            yield None
+            return
+        mode, owner = 0o644, self.owner
+        if before is not None:
+            mode = stat.S_IMODE(before.status.st_mode)
+            owner = Owner(before.status.st_uid, before.status.st_gid)
+        with files.temporary(self.directory / name, content, mode=mode, owner=owner) as written:
+            yield written
+
+    def _is_still(self, name: str, before: Document | None) -> bool:
+        try:
+            status = (self.directory / name).lstat()
+        except FileNotFoundError:
+            return before is None
+        return before is not None and stamp_of(status) == stamp_of(before.status)
