@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from cspace.cli import render
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
 from cspace.errors import UsageError
+from cspace.paths import INSIDE
 
 if TYPE_CHECKING:
     from cspace.context.store import ContextStore
@@ -99,9 +101,14 @@ def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given
 
 def _serve_memory(deps: Deps, root: Path | None) -> None:
     from cspace.mcp import memory_server  # noqa: PLC0415  see above
+    from cspace.mcp.memory_desk import Desk  # noqa: PLC0415
 
+    named = deps.environ.get("CLAUDE_PROJECT_DIR")
+    stands = replace(deps, directory=deps.directory / (root or named or ""))
+    outbox = Path(INSIDE.outbox) if deps.inside else None
     gc.enable()  # off for short commands
-    memory_server.build(deps.memory_desk(root), version=_version()).run("stdio")
+    desk = Desk(stands.memory(), stands.here, outbox)
+    memory_server.build(desk, version=_version()).run("stdio")
 
 
 def _signed(store: ContextStore, author: str | None) -> ContextStore:

@@ -12,10 +12,12 @@ from pydantic import Field
 from cspace.errors import UsageError
 from cspace.memory.framing import QUOTED, list_frames, name_of, quote_line, quote_memory
 from cspace.memory.here import Wanted
+from cspace.memory.proposal import Provenance, Source
+from cspace.memory.review import Review
 from cspace.memory.scopes import Scope
 from cspace.memory.search import Hits, search_memory
-from cspace.mcp.memory_asking import Asking
-from cspace.mcp.memory_desk import Desk
+from cspace.mcp.memory_asking import Asking, reference, told, waits
+from cspace.mcp.memory_desk import Desk, Wish
 from cspace.mcp.memory_results import FiledFacts, ListFacts, list_facts
 from cspace.mcp.server import Server
 from cspace.mcp.tools import ADD, DESTROY, READ, StrictTool, facts, strict_tool
@@ -45,6 +47,11 @@ ScopeName = Literal["global", "user", "project", "persona", "orchestrator"]
 TypeName = Literal["feedback", "project", "user", "reference", "global"]
 Project = Annotated[str, Field(description="Another project's name.")]
 Persona = Annotated[str, Field(description="A persona's name.")]
+Slug = Annotated[str, Field(description="Its name: a-z, 0-9 and -, at most 60.")]
+Body = Annotated[str, Field(description="Markdown.")]
+Description = Annotated[str, Field(description="One line; the first of body by default.")]
+Append = Annotated[bool, Field(description="Add to what is there.")]
+Reason = Annotated[str, Field(description="Why, for the person who decides.")]
 Limit = Annotated[int, Field(ge=1, le=100)]
 
 
@@ -100,6 +107,61 @@ def _read_tools(desk: Desk) -> list[StrictTool]:
         strict_tool(memory_list, title="List memories", annotations=READ),
         strict_tool(memory_read, title="Read a memory", annotations=READ),
         strict_tool(memory_search, title="Search memories", annotations=READ),
+    ]
+
+
+def _write_tools(desk: Desk) -> list[StrictTool]:
+    asking = Asking(None if desk.outbox else desk.approve)
+
+    async def file(context: Context[Any, Any], wanted: Wanted, wish: Wish) -> Review:
+        provenance = Provenance(Source.SESSION, reference(context))
+        return await anyio.to_thread.run_sync(lambda: desk.file(wanted, wish, provenance))
+
+    async def memory_propose(  # noqa: PLR0913, PLR0917  the tool's arguments, called by name
+        context: Context[Any, Any],
+        slug: Slug,
+        body: Body,
+        scope: ScopeName | None = None,
+        project: Project = "",
+        persona: Persona = "",
+        type: TypeName | None = None,  # noqa: A002  see above
+        description: Description = "",
+        append: Append = False,  # noqa: FBT002  see above
+        reason: Reason = "",
+    ) -> Annotated[CallToolResult, FiledFacts]:
+        """Propose a memory: to create it, to replace it where it exists, or to append to it. It
+        writes nothing: a person sees the diff and decides. The scope is the project's by default,
+        user outside of any."""
+        wish = Wish(slug, body, type, description or None, reason, append=append)
+        review = await file(context, _wanted(scope, project, persona), wish)
+        return told(review, ["Nothing is written.", waits(review)])
+
+    async def memory_write(  # noqa: PLR0913, PLR0917  as above
+        context: Context[Any, Any],
+        slug: Slug,
+        body: Body,
+        scope: ScopeName | None = None,
+        project: Project = "",
+        persona: Persona = "",
+        type: TypeName | None = None,  # noqa: A002  see above
+        description: Description = "",
+        append: Append = False,  # noqa: FBT002  see above
+        reason: Reason = "",
+    ) -> Annotated[CallToolResult, FiledFacts] | InputRequiredResult:
+        """File a proposal as memory_propose does, which says when nothing is written. Where your
+        client can ask a person, and not in an instance, it shows them the diff, and writes it on
+        their yes."""
+        review = asking.answered(context)
+        if review is None:
+            wish = Wish(slug, body, type, description or None, reason, append=append)
+            review = await file(context, _wanted(scope, project, persona), wish)
+        return await asking.settle(context, review)
+
+    return [
+        strict_tool(memory_propose, title="Propose a memory", annotations=ADD),
+        strict_tool(
+            memory_write, title="Write a memory", annotations=ADD if desk.outbox else DESTROY
+        ),
     ]
 
 
