@@ -43,7 +43,7 @@ class Place:
 
     def command(self, words: str) -> str:
         """Return the command of `cspace memory` that does something with this memory."""
-        return f"cspace memory {words}{' --host' if self.host else ''}"
+        return f"cspace memory {words} {'--host' if self.host else '--scope claude'}"
 
 
 def project_place(root: Path) -> Place:

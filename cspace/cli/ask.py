@@ -34,7 +34,18 @@ def confirm_removal(question: str, *, as_json: bool) -> None:
         CspaceError: the answer is no.
     """
     if as_json or not on_terminal():
-        again = shlex.join(("cspace", *sys.argv[1:], "--yes"))
-        raise UsageError("nothing was removed: nobody is there to ask", hint=again)
+        raise UsageError("nothing was removed: nobody is there to ask", hint=_with_yes())
     if not confirm(question):
         raise CspaceError("nothing was removed")
+
+
+def confirm_write(question: str, *, as_json: bool) -> None:
+    """Ask before something that was shown is written; errors as for `confirm_removal`."""
+    if as_json or not on_terminal():
+        raise UsageError("nothing was written: nobody is there to ask", hint=_with_yes())
+    if not confirm(question):
+        raise CspaceError("nothing was written")
+
+
+def _with_yes() -> str:
+    return shlex.join(("cspace", *sys.argv[1:], "--yes"))

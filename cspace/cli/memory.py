@@ -1,12 +1,24 @@
-"""`cspace memory`: what Claude Code remembers of a project, and old memories brought home."""
+"""`cspace memory`: what people and agents remember, and Claude's own memory beside it."""
 
 from __future__ import annotations
 
 import typer
 
-from cspace.cli import memory_migrate, memory_read, memory_transfer
+from cspace.cli import (
+    memory_claude,
+    memory_migrate,
+    memory_place,
+    memory_projects,
+    memory_read,
+    memory_transfer,
+    memory_write,
+)
 
 app = typer.Typer()
 memory_read.register(app)
+memory_write.register(app)
+memory_place.register(app)
+memory_projects.register(app)
+memory_claude.register(app)
 memory_migrate.register(app)
 memory_transfer.register(app)

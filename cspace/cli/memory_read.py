@@ -1,29 +1,38 @@
-"""`cspace memory list|show|search|recall|doctor`: reads Claude's memory."""
+"""`cspace memory list|show|search`: curated memories of all scopes that concern one."""
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cspace.claude_memory.place import Place, Scope
-from cspace.cli import render
-from cspace.cli.doctor import show_diagnoses
+from cspace.cli import memory_claude, render
+from cspace.cli.memory_scope import (
+    AllScopes,
+    Host,
+    PersonaName,
+    ProjectName,
+    Reading,
+    ReadScope,
+    complete_slug,
+    complete_type,
+)
 from cspace.cli.options import AsJson
-from cspace.clock import utc_now
-from cspace.deps import Deps, make_deps
-from cspace.errors import CspaceError, NotFound
-from cspace.events import ignore
+from cspace.deps import Deps
+from cspace.errors import NotFound
+from cspace.memory.here import Wanted
+from cspace.memory.scopes import Scope
+from cspace.paths import INDEX
 
 if TYPE_CHECKING:
-    from cspace.claude_memory.listing import Memory
+    from cspace.docstore.opened import Skipped
+    from cspace.memory.entries import Entry
+    from cspace.memory.store import MemoryStore
 
-OneScope = Annotated[Scope, typer.Option("--scope", help="Whose memory.")]
-Host = Annotated[
-    bool,
-    typer.Option("--host", help="The one that Claude Code keeps on this host, not the project's."),
-]
+DOCTOR = "cspace memory doctor"
+EMPTY = 'no memories yet; write one: cspace memory write SLUG --body "# Rule ..."'
 Query = Annotated[
     list[str],
     typer.Argument(metavar="QUERY...", help="""Words; '"quoted words"' stand together."""),
@@ -35,217 +44,222 @@ def register(app: typer.Typer) -> None:
     app.command("list")(list_all)
     app.command()(show)
     app.command()(search)
-    app.command()(recall)
-    app.command()(doctor)
 
 
-def complete_memory(incomplete: str) -> list[str]:
-    """Complete a file of the project's memory."""
-    from cspace.claude_memory.tree import Walk  # noqa: PLC0415  only when a shell asks
-
-    names: list[str] = []
-    with contextlib.suppress(CspaceError):
-        walk = Walk(make_deps(ignore).claude_memory())
-        names = [str(one.path) for one in walk.found() if one.document]
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def list_all(
+def list_all(  # noqa: PLR0913  one parameter an option
     context: typer.Context,
     *,
-    scope: OneScope = Scope.CLAUDE,
+    scope: ReadScope = None,
+    project: ProjectName = None,
+    persona: PersonaName = None,
+    every: AllScopes = False,
+    type_: Annotated[
+        str | None,
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="Only feedback, project, user, reference or global.",
+            autocompletion=complete_type,
+        ),
+    ] = None,
     host: Host = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what Claude Code remembers of this project.
+    """List memories, the most specific scope first.
 
-    The last changed comes first. Reads only the beginning of each file.
+    Reads only the beginning of each file. With --scope claude: what Claude Code itself remembers.
 
-    Examples: cspace memory list · cspace memory list --host --json
+    Examples: cspace memory list · cspace memory list --scope user --type feedback
     """
-    from cspace.claude_memory.listing import list_memories  # noqa: PLC0415  loads YAML
-
     deps: Deps = context.obj
-    place = deps.claude_memory(host=host)
-    found = list_memories(place)
-    if as_json:
-        render.show_json(place=_told(place), **render.plain(found))
+    reading = Reading(Wanted(scope, project, persona), every, host)
+    if reading.is_claudes:
+        memory_claude.list_files(deps, host=host, as_json=as_json)
         return
-    _note_place(place)
-    rows = [(one.type or "-", _age(one), one.path, one.description) for one in found.memories]
+    scopes = reading.scopes(deps)
+    entries, skipped = _list(deps.memory(), scopes, type_)
+    if as_json:
+        told = [plain_entry(entry) for entry in entries]
+        render.show_json(scopes=list(map(str, scopes)), entries=told, skipped=skipped)
+        return
+    rows = [
+        (str(one.scope), one.type or "-", f"{one.updated:%Y-%m-%d}", one.slug, one.description)
+        for one in entries
+    ]
     if rows:
-        render.show_table(("TYPE", "AGE", "FILE", "DESCRIPTION"), rows)
+        render.show_table(("SCOPE", "TYPE", "UPDATED", "SLUG", "DESCRIPTION"), rows)
     else:
-        render.note(f"no memories yet; Claude Code writes them: {place.writer}")
-    render.note_skipped(found.skipped, place.command("doctor"))
+        render.note(f"nothing in {_names(scopes)}: {EMPTY}")
+    render.note_skipped(skipped, DOCTOR)
 
 
-def show(
+def show(  # noqa: PLR0913  one parameter an option
     context: typer.Context,
-    name: Annotated[
+    slug: Annotated[
         str,
         typer.Argument(
-            metavar="NAME",
-            help="A file, with or without .md, or as much of it as tells it apart; MEMORY is the"
-            " index.",
-            autocompletion=complete_memory,
+            metavar="SLUG",
+            help="The memory's name; MEMORY is the index.",
+            autocompletion=complete_slug,
         ),
     ],
     *,
-    scope: OneScope = Scope.CLAUDE,
+    scope: ReadScope = None,
+    project: ProjectName = None,
+    persona: PersonaName = None,
+    every: AllScopes = False,
     host: Host = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show one file of the memory as it stands.
+    """Show a memory as it stands; one of several scopes in each of them.
 
-    Byte for byte, but on a terminal with control characters as escapes.
+    Byte for byte, but on a terminal with control characters as escapes. With --scope claude: a file
+    of Claude's own memory, by its name or as much of it as tells it apart.
 
-    Example: cspace memory show MEMORY
+    Examples: cspace memory show integration-tests · cspace memory show MEMORY --scope user
     """
-    from cspace.claude_memory.listing import get_memory  # noqa: PLC0415  as above
-
     deps: Deps = context.obj
-    path, content, memory = get_memory(deps.claude_memory(host=host), name)
-    if as_json:
-        text = content.decode("utf-8", "backslashreplace")
-        render.show_json(path=str(path), memory=memory, text=text)
+    reading = Reading(Wanted(scope, project, persona), every, host)
+    if reading.is_claudes:
+        memory_claude.show_file(deps, slug, host=host, as_json=as_json)
+    elif slug in (INDEX.stem, INDEX.name):
+        _show_indexes(deps.memory(), reading.scopes(deps), top=not reading.wanted.named)
     else:
-        render.show_document(content)
+        _show_memories(deps.memory(), reading.scopes(deps), slug, as_json=as_json)
 
 
-def search(
+def search(  # noqa: PLR0913  one parameter an option
     context: typer.Context,
     query: Query,
     *,
-    scope: OneScope = Scope.CLAUDE,
+    scope: ReadScope = None,
+    project: ProjectName = None,
+    persona: PersonaName = None,
+    every: AllScopes = False,
     host: Host = False,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="At most this many [10].")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find files of the memory by words, the best first.
+    """Find memories by words, the best first.
 
-    Each with its best line. Case and accents do not matter.
-    Where nothing is found the exit code is 3.
+    Each with every line that holds one of them. Case and accents do not matter. Where nothing is
+    found the exit code is 3.
 
-    Example: cspace memory search float rounding
+    Examples: cspace memory search database · cspace memory search "real database" --all
     """
-    from cspace.claude_memory import search as core  # noqa: PLC0415  as above
-
     deps: Deps = context.obj
     words = " ".join(query)
-    place = deps.claude_memory(host=host)
-    found = core.search_memories(place, words, limit=limit or core.DEFAULT_LIMIT)
-    if as_json:
-        render.show_json(place=_told(place), **render.plain(found))
+    reading = Reading(Wanted(scope, project, persona), every, host)
+    if reading.is_claudes:
+        memory_claude.search_files(deps, words, limit=limit, host=host, as_json=as_json)
     else:
-        render.show_lines(
-            line
-            for hit in found.hits
-            for line in (f"{hit.path}:{hit.line}  {hit.name}", f"    {hit.snippet}")
-        )
+        _search(deps.memory(), reading.scopes(deps), words, limit, as_json=as_json)
+
+
+def plain_entry(entry: Entry) -> dict[str, object]:
+    """Return what JSON says of a memory."""
+    return render.plain(entry) | {"scope": str(entry.scope)}
+
+
+def _list(
+    store: MemoryStore, scopes: Sequence[Scope], type_: str | None
+) -> tuple[list[Entry], list[Skipped]]:
+    from cspace.docstore.opened import Skipped  # noqa: PLC0415  not for `--help`
+    from cspace.memory.entries import check_type  # noqa: PLC0415  loads YAML
+
+    wanted = None if type_ is None else check_type(type_)
+    found = [(scope, store.list_entries(scope, type=wanted)) for scope in scopes]
+    entries = [entry for _, one in found for entry in one.entries]
+    skipped = [
+        Skipped(f"{scope}/{each.path}", each.reason) for scope, one in found for each in one.skipped
+    ]
+    return entries, skipped
+
+
+def _show_memories(
+    store: MemoryStore, scopes: Sequence[Scope], slug: str, *, as_json: bool
+) -> None:
+    found = [(scope, store.find(scope, slug)) for scope in scopes]
+    present = [(scope, content) for scope, content in found if content is not None]
+    if not present:
+        _refuse_absent(store, scopes, slug)
+    if as_json:
+        told = [
+            plain_entry(store.entry(scope, slug))
+            | {"frame": scope.frame, "text": content.decode("utf-8", "backslashreplace")}
+            for scope, content in present
+        ]
+        render.show_json(memories=told)
+        return
+    for number, (scope, content) in enumerate(present):
+        if scope.frame:
+            render.note(f"{scope}: {scope.frame}")
+        if len(present) > 1:
+            render.show_lines([*([""] if number else []), f"== {scope}/{slug}", ""])
+        render.show_document(content)
+
+
+def _refuse_absent(store: MemoryStore, scopes: Sequence[Scope], slug: str) -> None:
+    """Say that no scope has a memory; where it is one scope, by the store's own error.
+
+    Raises:
+        NotFound: always.
+    """
+    if len(scopes) == 1:
+        store.read(scopes[0], slug)
+    others = [str(scope) for scope in store.scopes() if store.find(scope, slug) is not None]
+    hint = f"it is in {others[0]}: --scope {others[0]}" if others else "cspace memory list --all"
+    raise NotFound(f"no memory {slug!r} in {_names(scopes)}", hint=hint)
+
+
+def _show_indexes(store: MemoryStore, scopes: Sequence[Scope], *, top: bool) -> None:
+    """Print the indexes that are there; the one at the top is a person's own.
+
+    Raises:
+        NotFound: there is none.
+    """
+    from cspace import beneath  # noqa: PLC0415  not for the other commands
+
+    places = [(str(scope), store.directory(scope)) for scope in scopes]
+    shown = 0
+    for name, directory in ([("", store.root)] if top else []) + places:
+        try:
+            content = beneath.read_file(directory, PurePosixPath(INDEX))
+        except FileNotFoundError:
+            continue
+        if len(places) > 1 or top:
+            head = f"== {PurePosixPath(name, INDEX)}"
+            render.show_lines([*([""] if shown else []), head, ""])
+        render.show_document(content)
+        shown += 1
+    if not shown:
+        raise NotFound(f"no {INDEX} in {_names(scopes)}", hint="cspace memory list")
+
+
+def _search(
+    store: MemoryStore, scopes: Sequence[Scope], words: str, limit: int | None, *, as_json: bool
+) -> None:
+    from cspace.memory import search as core  # noqa: PLC0415  not for `--help`
+
+    found = core.search_memory(store, scopes, words, limit=limit or core.DEFAULT_LIMIT)
+    if as_json:
+        hits = [render.plain(hit) | {"scope": str(hit.scope)} for hit in found.hits]
+        render.show_json(hits=hits, left_out=found.left_out, skipped=found.skipped)
+    else:
+        for hit in found.hits:
+            render.show_lines([f"{hit.scope}/{hit.slug}  {hit.description}"])
+            render.show_lines(f"    {number}: {text}" for number, text in hit.lines)
         if found.left_out:
             render.note(f"{found.left_out} more left out: raise --limit")
-        render.note_skipped(found.skipped, place.command("doctor"))
+        render.note_skipped(found.skipped, DOCTOR)
     if not found.hits:
-        raise _nothing(place, words)
-
-
-def recall(
-    context: typer.Context,
-    query: Query,
-    *,
-    scope: OneScope = Scope.CLAUDE,
-    host: Host = False,
-    bodies: Annotated[bool, typer.Option("--bodies", help="Print the files as well.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Pick the few files that a task most likely needs: at most 5.
-
-    By their first 30 lines, where front matter and the index's line weigh more. No model is asked.
-    Where nothing fits the exit code is 3.
-
-    Example: cspace memory recall "how are releases made" --bodies
-    """
-    from cspace.claude_memory import search as core  # noqa: PLC0415  as above
-
-    deps: Deps = context.obj
-    place = deps.claude_memory(host=host)
-    words = " ".join(query)
-    found = core.recall(place, words)
-    texts = core.load_bodies(place, found) if bodies else ()
-    if as_json:
-        parts = {"bodies": [text.decode("utf-8", "backslashreplace") for text in texts]}
-        told = [render.plain(one) | {"age": _age(one)} for one in found.memories]
-        render.show_json(
-            place=_told(place), memories=told, skipped=found.skipped, **(parts if bodies else {})
+        raise NotFound(
+            f"nothing in {_names(scopes)} holds a word of {words!r}",
+            hint="in every scope: cspace memory search --all; all there is: cspace memory list",
         )
-    else:
-        render.show_lines(line for one in found.memories for line in _summary(place, one))
-        for one, text in zip(found.memories, texts, strict=bodies):
-            render.show_lines(["", f"== {one.path}: this memory is {_age(one)}", ""])
-            render.show_document(text)
-        render.note_skipped(found.skipped, place.command("doctor"))
-    if not found.memories:
-        raise _nothing(place, words)
 
 
-def doctor(
-    context: typer.Context,
-    *,
-    scope: OneScope = Scope.CLAUDE,
-    host: Host = False,
-    as_json: AsJson = False,
-) -> None:
-    """Say what is wrong in the memory, each with what to do about it.
-
-    An index of which Claude Code loads only a part, entries without a file and files without an
-    entry, front matter, days like "yesterday" in project memories, what is more than 90 days old.
-    It changes nothing itself. Where something is found the exit code is 8.
-
-    Example: cspace memory doctor
-    """
-    from cspace.doctor.claude_memory_checks import examine_memory  # noqa: PLC0415  as above
-
-    deps: Deps = context.obj
-    place = deps.claude_memory(host=host)
-    found = examine_memory(place, utc_now)
-    if not as_json:
-        _note_place(place)
-    show_diagnoses(found, as_json=as_json, said="memory doctor found", place=_told(place))
-
-
-def _told(place: Place) -> dict[str, object]:
-    return {
-        "directory": str(place.directory),
-        "reason": place.reason,
-        "off": place.off or None,
-        "notes": place.notes,
-    }
-
-
-def _note_place(place: Place) -> None:
-    render.note(f"{place.directory}: {place.reason}")
-    if place.off:
-        render.note(f"Claude Code does not use it at present: {place.off}")
-    for note in place.notes:
-        render.note(f"note: {note}")
-
-
-def _age(memory: Memory) -> str:
-    from cspace.claude_memory.listing import age_of  # noqa: PLC0415  as above
-
-    return age_of(memory.modified, utc_now())
-
-
-def _summary(place: Place, memory: Memory) -> tuple[str, ...]:
-    return (
-        f"{memory.name}  ({memory.type or 'no type'}; this memory is {_age(memory)})",
-        *([f"    {memory.description}"] if memory.description else []),
-        f"    {place.directory / memory.path}",
-    )
-
-
-def _nothing(place: Place, words: str) -> NotFound:
-    return NotFound(f"nothing holds a word of {words!r}", hint=place.command("list"))
+def _names(scopes: Sequence[Scope]) -> str:
+    return ", ".join(map(str, scopes)) or "any scope"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from cspace.beneath import MAX_BYTES
 from cspace.errors import UsageError
@@ -18,6 +19,15 @@ def read_given(field: str, text: str) -> str:
     """
     if text != STDIN:
         return text
+    return decode(field, read_stdin(field)).removesuffix("\n").removesuffix("\r")
+
+
+def read_stdin(field: str) -> bytes:
+    """Return what stdin holds.
+
+    Raises:
+        UsageError: it holds nothing, or too much.
+    """
     content = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise UsageError(f"{field} has more than {MAX_BYTES} bytes", hint="refer to a file instead")
@@ -26,7 +36,25 @@ def read_given(field: str, text: str) -> str:
             f"{field} is empty: nothing came from stdin, which is read once",
             hint="give only one text as -",
         )
-    return decode(field, content).removesuffix("\n").removesuffix("\r")
+    return content
+
+
+def read_named(field: str, path: Path) -> bytes:
+    """Return what a file holds that a person named.
+
+    Raises:
+        UsageError: it can not be read, or holds too much.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(
+            f"{field} {path} can not be read: {error.strerror}", hint="name a readable file"
+        ) from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{field} {path} has more than {MAX_BYTES} bytes", hint="name a text")
+    return content
 
 
 def decode(field: str, content: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cspace.docstore.frontmatter import FrontMatter, dump_value, parse_front_matter
+from cspace.docstore.frontmatter import FrontMatter, Value, dump_value, parse_front_matter
 from cspace.errors import CspaceError
 
 _LINE_END = re.compile(rb"\r?\n")
@@ -17,7 +17,7 @@ def nested_text(header: FrontMatter, parent: str, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def replace_nested(document: bytes, parent: str, key: str, value: str) -> bytes:
+def replace_nested(document: bytes, parent: str, key: str, value: Value) -> bytes:
     """Return document with one value below parent replaced, or added; every other byte stays.
 
     Raises:
@@ -26,10 +26,15 @@ def replace_nested(document: bytes, parent: str, key: str, value: str) -> bytes:
     before = parse_front_matter(document)
     mapping = before.values.get(parent)
     others = mapping if isinstance(mapping, dict) else {}
-    wanted = {**before.values, parent: {**others, key: value}}
+    written = dump_value(value)
+    # All that is no text is read back as what stands there.
+    wanted = {
+        **before.values,
+        parent: {**others, key: value if isinstance(value, str) else written},
+    }
     if parent not in before.values or mapping == "" or isinstance(mapping, dict):
         header = document[before.start : before.end]
-        for changed in _candidates(header, parent, key, dump_value(value)):
+        for changed in _candidates(header, parent, key, written):
             whole = document[: before.start] + changed + document[before.end :]
             after = parse_front_matter(whole)
             rest = len(document) - before.body
@@ -37,7 +42,7 @@ def replace_nested(document: bytes, parent: str, key: str, value: str) -> bytes:
                 return whole
     raise CspaceError(
         f"the header's {parent}.{key} can not be replaced safely",
-        hint=f"write `{key}: {value}` below `{parent}:` in the file's front matter by hand",
+        hint=f"write `{key}: {written}` below `{parent}:` in the file's front matter by hand",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from cspace.docstore.frontmatter import dump_value, parse_front_matter, replace_value
+from cspace.docstore.frontmatter import parse_front_matter, replace_value
 from cspace.docstore.nested import nested_text, replace_nested
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.memory.entries import (
@@ -217,7 +217,7 @@ def stamp(content: bytes, now: datetime) -> bytes:
     """Return a memory with its time of change; one without a header stays as it is."""
     if not parse_front_matter(content).values:
         return content
-    return replace_nested(content, METADATA, UPDATED, dump_value(now.replace(microsecond=0)))
+    return replace_nested(content, METADATA, UPDATED, now.replace(microsecond=0))
 
 
 def _check_encoding(before: bytes) -> None:

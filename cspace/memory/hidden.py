@@ -47,12 +47,12 @@ def find_hidden(text: str, *, line: int = 1) -> tuple[HiddenCharacter, ...]:
     Args:
         line: the number of the text's first line.
     """
-    found = []
-    for number, content in enumerate(text.split("\n"), line):
-        for mark in _ODD.finditer(content):
-            if _is_hidden(content, mark.start()) and not _ends_line(text, content, mark.start()):
-                found.append(HiddenCharacter(number, mark.start() + 1, _name(mark[0])))
-    return tuple(found)
+    return tuple(
+        HiddenCharacter(number, mark.start() + 1, _name(mark[0]))
+        for number, content in enumerate(text.split("\n"), line)
+        for mark in _ODD.finditer(content)
+        if _is_hidden(content, mark.start()) and not _ends_line(text, content, mark.start())
+    )
 
 
 def reveal(text: str) -> str:

@@ -40,7 +40,7 @@ def find_adopted(root: Path) -> Adopted | None:
     """
     try:
         document = json.loads(beneath.read_file(root, PurePosixPath(RECORD)))
-        return Adopted(_absolute(document["workspace"]), _absolute(document["memory"]))
+        return Adopted(_absolute(document["workspace"]), _absolute(document[LINK]))
     except FileNotFoundError:
         return None
     except MALFORMED as error:
@@ -93,7 +93,7 @@ def adopt(root: Path, workspace: Path, memory: Path, owner: Owner | None = None)
     document = {
         "schema_version": VERSION,
         "workspace": str(wanted.workspace),
-        "memory": str(wanted.memory),
+        LINK: str(wanted.memory),
     }
     write_atomic(root / RECORD, json.dumps(document, indent=2) + "\n", owner=owner)
     write_atomic(wanted.workspace / MARKER, _SAID, owner=owner)

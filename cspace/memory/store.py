@@ -16,11 +16,15 @@ from cspace.memory.changes import Change
 from cspace.memory.entries import Entries, Entry, iter_heads, parse_entry
 from cspace.memory.place import Place, check_file, file_name, find_place
 from cspace.memory.scopes import NAMED, Kind, Scope, check_name
-from cspace.memory.writer import Writer, Written
+from cspace.memory.writer import Seen, Writer, Written
 from cspace.paths import INDEX
 
 # How many names an error compares to suggest one: comparing is slow.
 NEAREST_OF = 500
+
+
+def _nothing(_before: bytes | None, _after: bytes | None) -> None:
+    """Show nobody what is about to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,19 @@ class MemoryStore:
             CspaceError: a link stands in the way, the index's markers are broken, the disk is full.
         """
         return self._writer().write(change, content, expected, proposal=proposal)
+
+    def change(self, change: Change, seen: Seen = _nothing, *, proposal: str = "") -> Written:
+        """Apply a change that nobody has to be asked about to what is there, whatever that is.
+
+        For scripts: while many append to one memory, each finds its turn.
+
+        Args:
+            seen: is given the bytes before and after while the scope is locked, so it must not
+                wait for anybody; where it raises, nothing is written.
+
+        Errors as for `apply_change` and `write`.
+        """
+        return self._writer().change(change, seen, proposal=proposal)
 
     def move(self, source: tuple[Scope, str], target: tuple[Scope, str], expected: str) -> Written:
         """Give a memory another name or scope; its bytes are those of `changes.rename_in`.

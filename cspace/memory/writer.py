@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cspace import files
 from cspace.clock import Clock
+from cspace.docstore.opened import Document
 from cspace.errors import Conflict, NotFound, UsageError
 from cspace.files import Owner
 from cspace.memory import index
-from cspace.memory.changes import Change, check_size, rename_in, revision_of
+from cspace.memory.changes import (
+    Change,
+    Operation,
+    apply_change,
+    check_size,
+    rename_in,
+    revision_of,
+)
 from cspace.memory.log import Log, LogLine, open_log
 from cspace.memory.place import Place, check_file, file_name, find_place
 from cspace.memory.scopes import NAMED, Scope, check_name
 from cspace.memory.writing import Held, locked
+
+Seen = Callable[[bytes | None, bytes | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +60,50 @@ class Writer:
         self, change: Change, content: bytes | None, expected: str | None, *, proposal: str = ""
     ) -> Written:
         """See `MemoryStore.write`."""
-        scope, slug = change.scope, change.slug
-        check_file(slug)
+        check_file(change.slug)
         if expected is None:
-            check_name("slug", slug)
-        if content is None and expected is None:
-            raise NotFound(f"{scope}/{slug} does not exist", hint="there is nothing to remove")
+            check_name("slug", change.slug)
         if content is not None:
             check_size(content)
-        with (
-            self._locked(scope, create=content is not None) as held,
-            open_log(self.root, self.owner) as log,
-        ):
-            before = held.check(slug, expected)
-            if expected is None:
-                held.check_twins(slug)
-            held.put(slug, content, before)
-            done = _written(held, (scope, slug), expected, revision_of(content))
-            self._note(log, change.operation, done, proposal)
+        elif expected is None:
+            missing = f"{change.scope}/{change.slug} does not exist"
+            raise NotFound(missing, hint="there is nothing to remove")
+        with self._changing(change.scope, create=content is not None) as (held, log):
+            before = held.check(change.slug, expected)
+            return self._put(held, log, (change, before), content, proposal)
+
+    def change(self, change: Change, seen: Seen, *, proposal: str = "") -> Written:
+        """See `MemoryStore.change`."""
+        check_file(change.slug)
+        makes = change.operation in (Operation.CREATE, Operation.OVERWRITE)
+        with self._changing(change.scope, create=makes) as (held, log):
+            before = held.find(change.slug)
+            present = before.content if before else None
+            after = apply_change(present, change, self.now())
+            seen(present, after)
+            return self._put(held, log, (change, before), after, proposal)
+
+    def _put(
+        self,
+        held: Held,
+        log: Log,
+        what: tuple[Change, Document | None],
+        content: bytes | None,
+        proposal: str,
+    ) -> Written:
+        change, before = what
+        if before is None:
+            held.check_twins(change.slug)
+        held.put(change.slug, content, before)
+        revisions = revision_of(before.content if before else None), revision_of(content)
+        done = _written(held, (change.scope, change.slug), *revisions)
+        self._note(log, change.operation, done, proposal)
         return done
+
+    @contextlib.contextmanager
+    def _changing(self, scope: Scope, *, create: bool) -> Iterator[tuple[Held, Log]]:
+        with self._locked(scope, create=create) as held, open_log(self.root, self.owner) as log:
+            yield held, log
 
     def move(self, source: tuple[Scope, str], target: tuple[Scope, str], expected: str) -> Written:
         """See `MemoryStore.move`."""
