@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cspace.context.store import ContextStore
 
 
-
 class Toolset(StrEnum):
     """What is served."""
 
@@ -101,14 +100,14 @@ def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given
 
 def _serve_memory(deps: Deps, root: Path | None) -> None:
     from cspace.mcp import memory_server  # noqa: PLC0415  see above
-    from cspace.mcp.memory_desk import Desk  # noqa: PLC0415
+    from cspace.mcp.memory_caller import Caller  # noqa: PLC0415
 
     named = deps.environ.get("CLAUDE_PROJECT_DIR")
     stands = replace(deps, directory=deps.directory / (root or named or ""))
     outbox = Path(INSIDE.outbox) if deps.inside else None
     gc.enable()  # off for short commands
-    desk = Desk(stands.memory(), stands.here, outbox)
-    memory_server.build(desk, version=_version()).run("stdio")
+    caller = Caller(stands.memory(), stands.here, outbox)
+    memory_server.build(caller, version=_version()).run("stdio")
 
 
 def _signed(store: ContextStore, author: str | None) -> ContextStore:

@@ -59,9 +59,7 @@ def show_file(deps: Deps, name: str, *, host: bool, as_json: bool) -> None:
         render.show_document(content)
 
 
-def search_files(
-    deps: Deps, words: str, *, limit: int | None, host: bool, as_json: bool
-) -> None:
+def search_files(deps: Deps, words: str, *, limit: int | None, host: bool, as_json: bool) -> None:
     """Find files by words, each with its best line.
 
     Raises:

@@ -145,7 +145,8 @@ def mv(  # noqa: PLR0913  one parameter an option
     target: Annotated[
         str,
         typer.Argument(
-            metavar="[SCOPE/]NEW", help="Its new name, or scope and name.",
+            metavar="[SCOPE/]NEW",
+            help="Its new name, or scope and name.",
             autocompletion=complete_slug,
         ),
     ],
@@ -175,8 +176,9 @@ def _read_body(stdin: str | None, body: str | None, file: Path | None) -> str:
         UsageError: none does, or two do, or it is no text.
     """
     if stdin not in (None, STDIN):
-        raise UsageError(f"{stdin!r} is not -", hint="a text goes after --body, a file's name after"
-            " --body-file")
+        raise UsageError(
+            f"{stdin!r} is not -", hint="a text goes after --body, a file's name after --body-file"
+        )
     if sum(one is not None for one in (stdin, body, file)) != 1:
         raise UsageError(
             "the body has to come from one place",

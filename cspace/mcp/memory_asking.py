@@ -22,12 +22,12 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, ValidationError
 
 from cspace.errors import Conflict
+from cspace.mcp.memory_results import FiledFacts
+from cspace.mcp.tools import facts
 from cspace.memory.entries import plain_line
 from cspace.memory.framing import quote_line
 from cspace.memory.proposal import MAX_REF
 from cspace.memory.review import Review
-from cspace.mcp.memory_results import FiledFacts
-from cspace.mcp.tools import facts
 
 # From here on a server asks by its answer, and the call comes again with what was said.
 ASKS_BY_ANSWER = "2026-07-28"

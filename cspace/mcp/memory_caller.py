@@ -14,7 +14,7 @@ from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review
 from cspace.memory.scopes import Scope
 from cspace.memory.store import MemoryStore
-from cspace.memory.writing import Written
+from cspace.memory.writer import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Caller:
     """A caller's view: on a host as the command line's, in an instance what is mounted there.
 
     Attributes:
@@ -92,7 +92,7 @@ class Desk:
             except CspaceError as error:
                 unreadable.append(str(error))
         if not found and not unreadable:
-            raise _nowhere(slug, missing)
+            raise _nowhere(missing)
         return tuple(found), "\n".join(unreadable)
 
     def file(self, wanted: Wanted, wish: Wish, provenance: Provenance) -> Review:
@@ -122,7 +122,7 @@ class Desk:
         return Proposals(self.store).approve(review)
 
 
-def _nowhere(slug: str, missing: list[NotFound]) -> NotFound:
+def _nowhere(missing: list[NotFound]) -> NotFound:
     near = [error for error in missing if error.hint and "nearest" in error.hint]
     said = "; ".join(str(error) for error in (near or missing))
     hints = "; ".join(dict.fromkeys(error.hint for error in near if error.hint))
