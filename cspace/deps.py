@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from cspace.lifecycle.leftovers import Machine
     from cspace.lifecycle.recorded_context import Recorder
     from cspace.memory.here import Here, Wanted
+    from cspace.memory.orchestrator import Adopted
+    from cspace.memory.projects import Known
     from cspace.memory.scopes import Scope
     from cspace.memory.store import MemoryStore
     from cspace.settings.load import Loaded
@@ -143,6 +145,41 @@ class Deps:
         from cspace.memory.here import Wanted  # noqa: PLC0415  as above
 
         return self.here.get(wanted or Wanted(), claim=claim)
+
+    def use_project(self, name: str) -> Known:
+        """Let this repository have a project's memory.
+
+        Raises:
+            UsageError: this is an instance, or no repository; or it is no name.
+        """
+        self.memory_to_change()
+        repository = self.here.repository()
+        if repository is None:
+            raise UsageError(f"{self.directory} is in no project", hint="cd into the repository")
+        return self.here.projects.use(repository.common_directory, name)
+
+    def adopt(self, workspace: Path, memory: Path) -> Adopted:
+        """Make an orchestrator's own directory the scope orchestrator; see `orchestrator.adopt`.
+
+        Args:
+            workspace: from where one stands.
+            memory: from the workspace.
+
+        Raises:
+            UsageError: agents write there, or this is an instance, or one is no directory.
+        """
+        from cspace.memory.orchestrator import adopt  # noqa: PLC0415  one command does
+
+        self.memory_to_change()
+        place = self.directory / workspace.expanduser()
+        for directory in (place, place / memory):
+            refuse_instance(directory, self.user)
+            if beyond_agents(directory.resolve()) != directory.resolve():
+                raise UsageError(
+                    f"{directory} is written by agents: what lies there nobody has approved",
+                    hint="name a directory that only the orchestrator and you write to",
+                )
+        return adopt(self.memory_root, place, place / memory, find_owner())
 
     def memory_scopes(self) -> tuple[Scope, ...]:
         """Return all scopes that concern where one stands, the most specific first."""

@@ -27,25 +27,22 @@ def confirm(question: str) -> bool:
 
 
 def confirm_removal(question: str, *, as_json: bool) -> None:
-    """Ask before something goes for good, and return when it may.
+    """Ask before something goes for good; errors as for `agree`."""
+    agree(question, "nothing was removed", as_json=as_json)
+
+
+def agree(question: str, undone: str, *, as_json: bool) -> None:
+    """Ask before something is changed, and return when it may.
+
+    Args:
+        undone: what is so when it may not: nothing was written, removed …
 
     Raises:
         UsageError: nobody can be asked: there is no terminal, or the output is for a script.
         CspaceError: the answer is no.
     """
     if as_json or not on_terminal():
-        raise UsageError("nothing was removed: nobody is there to ask", hint=_with_yes())
+        again = shlex.join(("cspace", *sys.argv[1:], "--yes"))
+        raise UsageError(f"{undone}: nobody is there to ask", hint=again)
     if not confirm(question):
-        raise CspaceError("nothing was removed")
-
-
-def confirm_write(question: str, *, as_json: bool) -> None:
-    """Ask before something that was shown is written; errors as for `confirm_removal`."""
-    if as_json or not on_terminal():
-        raise UsageError("nothing was written: nobody is there to ask", hint=_with_yes())
-    if not confirm(question):
-        raise CspaceError("nothing was written")
-
-
-def _with_yes() -> str:
-    return shlex.join(("cspace", *sys.argv[1:], "--yes"))
+        raise CspaceError(undone)

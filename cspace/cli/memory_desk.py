@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cspace.cli import render
-from cspace.cli.ask import confirm_write
+from cspace.cli.ask import agree
 from cspace.cli.memory_scope import CLAUDE
 from cspace.deps import Deps
 from cspace.errors import Conflict, UsageError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they load YAML
     from cspace.memory.changes import Change
     from cspace.memory.diff import Diff
     from cspace.memory.store import MemoryStore
-    from cspace.memory.writing import Written
+    from cspace.memory.writer import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,29 @@ class Desk:
         written = self.store.write(change, after, revision_of(before))
         self._tell(written, diff, f"{'removed' if after is None else 'wrote'} {name}")
 
+    def change(self, change: Change) -> None:
+        """Make a change of what is there; errors as for `apply`.
+
+        With `yes` under the scope's lock, so that of many scripts each finds its turn.
+        """
+        from cspace.memory.changes import apply_change  # noqa: PLC0415  as above
+        from cspace.memory.diff import render_diff  # noqa: PLC0415
+
+        if not self.yes:
+            before = self.store.find(self.scope, change.slug)
+            self.apply(change, before, apply_change(before, change, self.store.now()))
+            return
+        self._claim()
+        diffs: list[Diff] = []
+        name = f"{change.scope}/{change.slug}"
+
+        def see(before: bytes | None, after: bytes | None) -> None:
+            diffs.append(render_diff(before, after, f"{name}.md"))
+
+        written = self.store.change(change, see)
+        self._show(diffs[-1])
+        self._tell(written, diffs[-1], f"wrote {name}")
+
     def move(self, slug: str, target: Desk, new: str) -> None:
         """Show a memory under its new name, ask, and move it; errors as for `apply`."""
         from cspace.memory.changes import rename_in, revision_of  # noqa: PLC0415  as above
@@ -82,18 +105,21 @@ class Desk:
         moved = f"{self.scope}/{slug} to {target.scope}/{new}"
         diff = render_diff(before, rename_in(before, slug, new), f"{target.scope}/{new}.md")
         self._ask(diff, f"Move {moved}?")
-        target._claim()  # noqa: SLF001  of our own class
+        target._claim()
         source = self.scope, slug
         written = self.store.move(source, (target.scope, new), revision_of(before) or "")
         self._tell(written, diff, f"moved {moved}")
 
-    def _ask(self, diff: Diff, question: str) -> None:
+    def _show(self, diff: Diff) -> None:
         if not self.as_json:
             render.show_lines(diff.lines)
         for one in diff.hidden:
             render.note(f"note: line {one.line} gets a character that can not be seen: {one.name}")
+
+    def _ask(self, diff: Diff, question: str) -> None:
+        self._show(diff)
         if not self.yes:
-            confirm_write(render.printable(question), as_json=self.as_json)
+            agree(render.printable(question), "nothing was written", as_json=self.as_json)
 
     def _claim(self) -> None:
         """Give this project its name.

@@ -60,7 +60,7 @@ def path(
         render.show_lines([str(directory)])
 
 
-def reindex(  # noqa: PLR0913  one parameter an option
+def reindex(
     context: typer.Context,
     *,
     scope: ScopeName = None,
@@ -76,8 +76,8 @@ def reindex(  # noqa: PLR0913  one parameter an option
     Example: cspace memory reindex --all
     """
     deps: Deps = context.obj
-    store = deps.memory_to_change()
-    lines = {str(one): store.reindex(one) for one in _chosen(deps, scope, project, persona, every)}
+    store, wanted = deps.memory_to_change(), Wanted(scope, project, persona)
+    lines = {str(one): store.reindex(one) for one in _chosen(deps, wanted, every=every)}
     if as_json:
         render.show_json(lines=lines)
     else:
@@ -139,10 +139,7 @@ def adopt(
         render.show_lines([f"workspace  {adopted.workspace}", f"memory     {adopted.memory}"])
 
 
-def _chosen(
-    deps: Deps, scope: str | None, project: str | None, persona: str | None, every: bool
-) -> tuple[Scope, ...]:
-    wanted = Wanted(scope, project, persona)
+def _chosen(deps: Deps, wanted: Wanted, *, every: bool) -> tuple[Scope, ...]:
     if every or wanted.named:
         return Reading(wanted, every).scopes(deps)
     return (deps.memory_scope(wanted),)

@@ -160,7 +160,7 @@ def search(  # noqa: PLR0913  one parameter an option
 
 def plain_entry(entry: Entry) -> dict[str, object]:
     """Return what JSON says of a memory."""
-    return render.plain(entry) | {"scope": str(entry.scope)}
+    return {**render.plain(entry), "scope": str(entry.scope)}
 
 
 def _list(

@@ -20,7 +20,6 @@ from cspace.cli.memory_scope import (
 )
 from cspace.cli.options import AsJson, Yes
 from cspace.cli.typed import STDIN, decode, read_named, read_stdin
-from cspace.clock import utc_now
 from cspace.deps import Deps
 from cspace.errors import UsageError
 from cspace.memory.here import Wanted
@@ -77,14 +76,12 @@ def write(  # noqa: PLR0913  one parameter an option
 
     Example: cspace memory write integration-tests --body "They hit a real database." --yes
     """
-    from cspace.memory.changes import Change, apply_change  # noqa: PLC0415  loads YAML
+    from cspace.memory.changes import Change  # noqa: PLC0415  loads YAML
 
     text = _read_body(stdin, body, body_file)
     operation = _choose(append=append, force=force)
     desk = Desk.at(context.obj, Wanted(scope, project, persona), yes=yes, as_json=as_json)
-    before = desk.store.find(desk.scope, slug)
-    change = Change(desk.scope, slug, operation, text, type_, description)
-    desk.apply(change, before, apply_change(before, change, utc_now()))
+    desk.change(Change(desk.scope, slug, operation, text, type_, description))
 
 
 def edit(  # noqa: PLR0913  one parameter an option
@@ -114,7 +111,7 @@ def edit(  # noqa: PLR0913  one parameter an option
         if text == before:
             render.note("nothing changed; an editor that returns at once has to wait: code --wait")
             return
-        after = complete_edited(text, utc_now())
+        after = complete_edited(text, desk.store.now())
         desk.apply(Change(desk.scope, slug, Operation.OVERWRITE), before, after)
 
 

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cspace import git
 from cspace.errors import UsageError
 from cspace.memory.orchestrator import find_adopted, find_workspace
 from cspace.memory.personas import Personas
 from cspace.memory.projects import Projects
 from cspace.memory.scopes import Kind, Scope, check_name, parse_scope
-from cspace.project import beyond_agents, project_id, refuse_instance
 
 # What tells an instance where it stands: it has neither the table nor the marker.
 INSTANCE, PROJECT, PERSONA = "CSPACE_INSTANCE", "CSPACE_MEMORY_PROJECT", "CSPACE_PERSONA"
@@ -123,6 +121,9 @@ class Here:
         Raises:
             UsageError: this is an agent's directory, where no git runs.
         """
+        # Here, since a hook that has no git to ask loads it too.
+        from cspace.project import refuse_instance  # noqa: PLC0415
+
         refuse_instance(self.directory, self.user)
         return find_repository(self.directory)
 
@@ -187,6 +188,9 @@ def find_repository(start: Path) -> Repository | None:
     Raises:
         CommandFailed: git refuses to read it.
     """
+    from cspace import git  # noqa: PLC0415  as above
+    from cspace.project import beyond_agents, project_id  # noqa: PLC0415
+
     worktree = git.find_worktree(beyond_agents(start))
     if worktree is None:
         return None

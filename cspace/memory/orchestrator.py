@@ -51,17 +51,6 @@ def find_adopted(root: Path) -> Adopted | None:
         ) from None
 
 
-def find_target(root: Path) -> Path | None:
-    """Return the orchestrator's memory when the link leads where `adopt` recorded, else None.
-
-    None also where the recorded directory was swapped for a link since.
-    """
-    adopted = find_adopted(root)
-    if adopted is None or _target(root) != adopted.memory:
-        return None
-    return adopted.memory if adopted.memory.resolve() == adopted.memory else None
-
-
 def find_workspace(root: Path, start: Path) -> Path | None:
     """Return the adopted workspace when start lies in it and it has its marker, else None."""
     adopted = find_adopted(root)

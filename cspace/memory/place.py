@@ -13,7 +13,7 @@ from cspace import beneath, files
 from cspace.docstore.opened import SUFFIX, Opened, reason
 from cspace.errors import CspaceError, UsageError
 from cspace.files import Owner
-from cspace.memory.adopted import find_adopted
+from cspace.memory.orchestrator import find_adopted
 from cspace.memory.scopes import Kind, Scope, shown
 from cspace.paths import INDEX
 
@@ -91,13 +91,13 @@ def find_place(root: Path, scope: Scope) -> Place:
     path = root / scope.relative
     if scope.kind is not Kind.ORCHESTRATOR or not path.is_symlink():
         return Place(root, scope.relative)
-    target = find_adopted(root)
-    if target is None or path.readlink() != target:
+    adopted = find_adopted(root)
+    if adopted is None or path.readlink() != adopted.memory:
         raise CspaceError(
             f"{path} is a link that cspace did not make: it is not followed",
             hint=f"look at it and move it away, then adopt the workspace: ls -ld {path}",
         )
-    return Place(target, PurePosixPath())
+    return Place(adopted.memory, PurePosixPath())
 
 
 def check_file(slug: str) -> str:
