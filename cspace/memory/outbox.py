@@ -182,7 +182,7 @@ class _Ingest:
         return str(self.place)
 
     def run(self, directory: Path, names: list[str]) -> None:
-        with self.proposals.locked():
+        with self.proposals.pending.locked():
             room = MAX_PENDING - self.proposals.count_of(self.instance)
             for number, name in enumerate(names):
                 if room <= 0 or self.read >= MAX_READ:
@@ -206,7 +206,7 @@ class _Ingest:
             self.proposals.log("drop", proposal)
             self.tally.rejected += 1
         else:
-            new = self.proposals.put(proposal)
+            new = self.proposals.pending.put(proposal)
             if new:
                 self.tally.taken.append(proposal)
         _remove(directory, name, status)

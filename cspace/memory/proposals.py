@@ -6,37 +6,22 @@ memory changes but through `approve`.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
 
-from cspace import beneath, files
-from cspace.docstore.opened import Skipped, show_path
-from cspace.errors import Conflict, CspaceError, NotFound, UsageError, expected
+from cspace.docstore.opened import Skipped
+from cspace.errors import Conflict, UsageError
 from cspace.memory.changes import Change, Operation, apply_change, revision_of
+from cspace.memory.entries import default_description, default_type
 from cspace.memory.log import LOG, LogLine, append_log
-from cspace.memory.proposal import (
-    MAX_BYTES,
-    SUFFIX,
-    Proposal,
-    Provenance,
-    dump_proposal,
-    id_of,
-    parse_proposal,
-)
+from cspace.memory.pending import HINT, Pending
+from cspace.memory.proposal import Proposal, Provenance, dump_proposal, id_of
 from cspace.memory.rejections import Rejection, Rejections
 from cspace.memory.review import Review, review_proposal
 from cspace.memory.sameness import Duplicates
 from cspace.memory.store import MemoryStore
-from cspace.memory.writing import Written
-
-PENDING = PurePosixPath(".proposals")
-LOCK = ".lock"
-LOCK_SECONDS = 10.0
-_REMOVED_HINT = "cspace memory proposals shows those that wait"
+from cspace.memory.writer import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +53,11 @@ class Proposals:
     store: MemoryStore
 
     @property
+    def pending(self) -> Pending:
+        """The files of those that wait."""
+        return Pending(self.store.root, self.store.owner, self.store.by)
+
+    @property
     def rejections(self) -> Rejections:
         """The texts that were rejected before."""
         return Rejections(self.store.root, self.store.owner)
@@ -84,18 +74,20 @@ class Proposals:
         store = self.store
         before = store.find(change.scope, change.slug)
         apply_change(before, change, store.now())
-        made = Proposal(change, revision_of(before), provenance, store.now(), reason=reason)
+        made = Proposal(
+            _filled(change), revision_of(before), provenance, store.now(), reason=reason
+        )
         dump_proposal(made)
         review = review_proposal(store, made)
-        return replace(review, duplicates=Duplicates(store, self._pending()).of(made))
+        return replace(review, duplicates=Duplicates(store, self.pending.all()).of(made))
 
     def file(self, change: Change, provenance: Provenance, reason: str = "") -> Review:
         """File a proposal on the host, and return it with its id; errors as for `draft`."""
         review = self.draft(change, provenance, reason)
         content = dump_proposal(review.proposal)
         made = replace(review.proposal, id=id_of(os.urandom(8).hex(), content))
-        with self.locked():
-            self.put(made)
+        with self.pending.locked():
+            self.pending.put(made)
         return replace(review, proposal=made, stored=revision_of(content))
 
     def list_pending(self) -> Listing:
@@ -104,7 +96,7 @@ class Proposals:
         Raises:
             CspaceError: a memory that one of them is about can not be read.
         """
-        found, skipped = self._load_all()
+        found, skipped = self.pending.load_all()
         duplicates = Duplicates(self.store, tuple(found))
         waiting = tuple(
             Waiting(proposal, self._is_stale(proposal), duplicates.of(proposal))
@@ -119,13 +111,13 @@ class Proposals:
             NotFound: there is none, or several start so.
             CspaceError: its file can not be read.
         """
-        return self._read(self._resolve(id_))[0]
+        return self.pending.load(id_)[0]
 
     def review(self, id_: str) -> Review:
         """Look at one proposal beside what is there now; errors as for `get`."""
-        proposal, stored = self._read(self._resolve(id_))
+        proposal, stored = self.pending.load(id_)
         review = review_proposal(self.store, proposal, stored)
-        return replace(review, duplicates=Duplicates(self.store, self._pending()).of(proposal))
+        return replace(review, duplicates=Duplicates(self.store, self.pending.all()).of(proposal))
 
     def approve(self, review: Review, *, allow_hidden: bool = False) -> Written:
         """Write exactly the bytes that a person was shown, and close the proposal.
@@ -142,11 +134,11 @@ class Proposals:
         rebase = f"cspace memory rebase {proposal.id}"
         if review.hidden and not allow_hidden:
             raise _hides(review)
-        with self.locked():
+        with self.pending.locked():
             self._check_unchanged(review)
             if review.stale and self._was_approved(proposal.id):
-                self.remove(proposal.id)
-                raise Conflict(f"proposal {proposal.id} was approved before", hint=_REMOVED_HINT)
+                self.pending.remove(proposal.id)
+                raise Conflict(f"proposal {proposal.id} was approved before", hint=HINT)
             if review.stale:
                 raise Conflict(f"{proposal.target} changed since it was proposed", hint=rebase)
             if review.problem:
@@ -157,7 +149,7 @@ class Proposals:
                 )
             except Conflict as error:
                 raise Conflict(str(error), hint=rebase) from error
-            self.remove(proposal.id)
+            self.pending.remove(proposal.id)
         return written
 
     def reject(self, id_: str, reason: str = "") -> Proposal:
@@ -167,12 +159,12 @@ class Proposals:
             Conflict: somebody else decided meanwhile.
         """
         proposal = self.get(id_)
-        with self.locked():
-            self._check_there(proposal.id)
+        with self.pending.locked():
+            self.pending.check_there(proposal.id)
             said = Rejection(reason, self.store.now(), proposal.id)
             self.rejections.add(proposal.change, said)
             self.log("reject", proposal)
-            self.remove(proposal.id)
+            self.pending.remove(proposal.id)
         return proposal
 
     def rebase(self, id_: str) -> Review:
@@ -186,15 +178,15 @@ class Proposals:
             Conflict: it fits nothing any longer.
         """
         proposal = self.get(id_)
-        with self.locked():
-            self._check_there(proposal.id)
+        with self.pending.locked():
+            self.pending.check_there(proposal.id)
             before = self.store.find(proposal.change.scope, proposal.change.slug)
             change = replace(proposal.change, operation=_fitting(proposal, before))
             made = replace(proposal, change=change, revision=revision_of(before))
             review = review_proposal(self.store, made)
             if review.problem:
                 raise Conflict(review.problem, hint=f"cspace memory reject {proposal.id}")
-            self.put(made, over=True)
+            self.pending.put(made, over=True)
         return self.review(proposal.id)
 
     def refuse_rejected(self, change: Change) -> None:
@@ -206,46 +198,12 @@ class Proposals:
         found = self.rejections.find(change)
         if found is None:
             return
-        when = f" on {found.time:%Y-%m-%d}" if found.time.timestamp() else ""
+        when = f" on {found.time:%Y-%m-%d}" if found.time else ""
         said = f": {found.reason}" if found.reason else ""
         raise Conflict(
             f"the same text was rejected for {change.scope}{when}{said}",
             hint="propose something else; a person may write it: cspace memory write",
         )
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep every other decision out for as long as the block lasts."""
-        store = self.store
-        files.ensure_directory(store.root, owner=store.owner)
-        beneath.ensure_directory(store.root, PENDING, owner=store.owner)
-        place = store.root / PENDING / LOCK
-        with files.lock(place, timeout=LOCK_SECONDS, holder=store.by, owner=store.owner):
-            yield
-
-    def put(self, proposal: Proposal, *, over: bool = False) -> bool:
-        """Store a proposal under the lock, and return whether it is new.
-
-        Args:
-            over: replace one of its id; otherwise the one that is there stays.
-        """
-        content, owner = dump_proposal(proposal), self.store.owner
-        with self._directory() as directory:
-            path = directory / f"{proposal.id}{SUFFIX}"
-            if over:
-                files.write_atomic(path, content, mode=0o600, owner=owner)
-                return False
-            try:
-                files.publish(path, content, mode=0o600, owner=owner)
-            except FileExistsError:
-                return False
-        return True
-
-    def remove(self, id_: str) -> None:
-        """Take a proposal away, under the lock."""
-        with self._directory() as directory:
-            (directory / f"{id_}{SUFFIX}").unlink(missing_ok=True)
-            files.sync_directory(directory)
 
     def log(self, operation: str, proposal: Proposal) -> None:
         """Add a decision that changes no memory to the log."""
@@ -267,81 +225,16 @@ class Proposals:
 
     def count_of(self, instance: str) -> int:
         """Return how many proposals of an instance wait."""
-        return sum(one.instance == instance for one in self._pending())
-
-    def ids(self) -> tuple[str, ...]:
-        """Return the ids of all proposals that wait, sorted."""
-        try:
-            with self._directory() as directory:
-                names = os.listdir(directory)  # noqa: PTH208  a path of a descriptor
-        except FileNotFoundError:
-            return ()
-        return tuple(
-            sorted(
-                name.removesuffix(SUFFIX)
-                for name in names
-                if name.endswith(SUFFIX) and not name.startswith(".")
-            )
-        )
-
-    @contextlib.contextmanager
-    def _directory(self) -> Iterator[Path]:
-        with beneath.pinned(self.store.root, PENDING) as directory:
-            yield directory
-
-    def _resolve(self, given: str) -> str:
-        ids = self.ids()
-        found = [given] if given in ids else [id_ for id_ in ids if given and id_.startswith(given)]
-        if len(found) == 1:
-            return found[0]
-        said = f"{len(found)} proposals start with" if found else "no proposal has the id"
-        raise NotFound(f"{said} {given[:60]!a}", hint=_REMOVED_HINT)
-
-    def _read(self, id_: str) -> tuple[Proposal, str | None]:
-        """Return a proposal and the revision of its file."""
-        path = PENDING / f"{id_}{SUFFIX}"
-        try:
-            descriptor = beneath.open_file(self.store.root, path)
-            with os.fdopen(descriptor, "rb") as file:
-                content = file.read(MAX_BYTES + 1)
-            return parse_proposal(content, id_), revision_of(content)
-        except FileNotFoundError:
-            raise NotFound(f"proposal {id_} was decided meanwhile", hint=_REMOVED_HINT) from None
-        except (OSError, CspaceError) as error:
-            raise CspaceError(
-                f"proposal {show_path(path)}: {expected(error)}",
-                hint=f"look at it and remove it: {self.store.root / path}",
-            ) from error
-
-    def _load_all(self) -> tuple[list[Proposal], list[Skipped]]:
-        found: list[Proposal] = []
-        skipped: list[Skipped] = []
-        for id_ in self.ids():
-            with contextlib.suppress(NotFound):
-                try:
-                    found.append(self._read(id_)[0])
-                except CspaceError as error:
-                    if isinstance(error, NotFound):
-                        raise
-                    path = show_path(PENDING / f"{id_}{SUFFIX}")
-                    skipped.append(Skipped(path, str(error).removeprefix(f"proposal {path}: ")))
-        return found, skipped
-
-    def _pending(self) -> tuple[Proposal, ...]:
-        return tuple(self._load_all()[0])
+        return sum(one.instance == instance for one in self.pending.all())
 
     def _is_stale(self, proposal: Proposal) -> bool:
         before = self.store.find(proposal.change.scope, proposal.change.slug)
         return revision_of(before) != proposal.revision
 
-    def _check_there(self, id_: str) -> None:
-        if id_ not in self.ids():
-            raise Conflict(f"proposal {id_} was decided meanwhile", hint=_REMOVED_HINT)
-
     def _check_unchanged(self, review: Review) -> None:
         id_ = review.proposal.id
-        self._check_there(id_)
-        if self._read(id_)[1] != review.stored:
+        self.pending.check_there(id_)
+        if self.pending.load(id_)[1] != review.stored:
             raise Conflict(
                 f"proposal {id_} is not the one that was shown",
                 hint=f"cspace memory proposals {id_}",
@@ -356,6 +249,18 @@ class Proposals:
         wanted = json.dumps(id_).encode()
         operations = tuple(f'"operation": "{one}"'.encode() for one in Operation)
         return any(wanted in line and any(one in line for one in operations) for line in lines)
+
+
+def _filled(change: Change) -> Change:
+    """Say what a new memory's header would get by itself."""
+    if change.operation is not Operation.CREATE:
+        return change
+    made = change.description
+    return replace(
+        change,
+        type=change.type or default_type(change.scope),
+        description=default_description(change.body) if made is None else made,
+    )
 
 
 def _fitting(proposal: Proposal, before: bytes | None) -> Operation:

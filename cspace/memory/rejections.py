@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
@@ -29,12 +29,12 @@ class Rejection:
 
     Attributes:
         reason: what the person said; empty where they said nothing, or where this is an instance.
-        time: the start of 1970 where nobody knows.
+        time: None where nobody knows.
         proposal: the id of the one that was rejected; empty where nobody knows.
     """
 
     reason: str = ""
-    time: datetime = datetime.fromtimestamp(0, UTC)
+    time: datetime | None = None
     proposal: str = ""
 
 
@@ -60,7 +60,7 @@ class Rejections:
         digest = digest_of(change)
         values = {
             "reason": rejection.reason,
-            "time": rejection.time.isoformat(),
+            "time": rejection.time.isoformat() if rejection.time else "",
             "proposal": rejection.proposal,
         }
         with beneath.pinned(self.root, _SAID, create=True, owner=self.owner) as directory:
@@ -76,7 +76,7 @@ class Rejections:
     def _said(self, digest: str) -> Rejection:
         try:
             said = json.loads(beneath.read_file(self.root, _SAID / digest))
-            time = parse_time(str(said["time"])) or datetime.fromtimestamp(0, UTC)
+            time = parse_time(str(said["time"]))
             return Rejection(str(said["reason"]), time, str(said["proposal"]))
         except (OSError, CspaceError, *MALFORMED):
             return Rejection()

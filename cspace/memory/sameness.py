@@ -1,4 +1,4 @@
-"""Which texts are the same to a reader: for proposals that were made, written or rejected before."""
+"""Which texts are the same to a reader: proposed, written or rejected before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cspace.paths import INDEX
 
 
 def normalize(text: str) -> str:
-    """Return what is left of a text without case, spaces, hidden characters and forms of letters."""
+    """Return a text without what a reader overlooks: case, spaces, the hidden."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", strip_hidden(text))
     return " ".join(text.casefold().split())
