@@ -12,6 +12,7 @@ from cspace.errors import Conflict, CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
 from cspace.instance.observe import list_instances
+from cspace.lifecycle.curated import forget_outbox
 from cspace.lifecycle.down import remove_state
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
@@ -137,6 +138,7 @@ def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
             machine.report(Event("", "sessions", State.NOTICE, str(error)))
         remove_state(paths)
         forget_empty(paths)
+        forget_outbox(paths)
     project = paths.state.parent.name
     # Where somebody takes a name of the project, its proxy is needed.
     with contextlib.suppress(Conflict), _held(machine, project_lock(machine.user, project)):
