@@ -20,22 +20,29 @@ _CONTINUED = ("compact", "resume")
 _LEAST_CHARACTERS = 200
 
 
-def render_answer(event: HookEvent, place: Place) -> str:
-    """Return what the hook prints: JSON with the context to add.
-
-    Raises:
-        CspaceError, OSError: the notes can not be read.
-    """
-    context = render_context(event, place)
+def dump_context(context: str) -> str:
+    """Return what the hook prints: JSON with the context to add."""
     output = {"hookEventName": "SessionStart", "additionalContext": context}
     return json.dumps({"hookSpecificOutput": output})
 
 
-def render_context(event: HookEvent, place: Place) -> str:
-    """Return the notes of a session that goes on; else how to keep notes."""
+def render_context(event: HookEvent, place: Place, memory: str = "") -> str:
+    """Return the notes of a session that goes on; else how to keep notes.
+
+    Args:
+        memory: what is said of memories, at the end.
+
+    Raises:
+        CspaceError, OSError: the notes can not be read.
+    """
+    more = f"\n{memory}" if memory else ""
+    return _render_told(event, place, MOST_CHARACTERS - _length(more)) + more
+
+
+def _render_told(event: HookEvent, place: Place, most: int) -> str:
     path = place.path / event.slug / f"{event.session}{NOTES}"
     notes = _load(event, place) if event.cause in _CONTINUED else ""
-    body = _render_notes(notes, MOST_CHARACTERS - 700 - 2 * _length(str(path)))
+    body = _render_notes(notes, most - 700 - 2 * _length(str(path)))
     if not body:
         return (
             f"This session has a notes file that outlives compaction: {path}. Its sections: "
