@@ -92,7 +92,8 @@ def find_place(root: Path, scope: Scope) -> Place:
     if scope.kind is not Kind.ORCHESTRATOR or not path.is_symlink():
         return Place(root, scope.relative)
     adopted = find_adopted(root)
-    if adopted is None or path.readlink() != adopted.memory:
+    real = adopted is not None and adopted.memory.resolve() == adopted.memory
+    if adopted is None or not real or path.readlink() != adopted.memory:
         raise CspaceError(
             f"{path} is a link that cspace did not make: it is not followed",
             hint=f"look at it and move it away, then adopt the workspace: ls -ld {path}",

@@ -1,4 +1,4 @@
-"""`cspace memory list|show|search|recall|doctor` as a process."""
+"""Claude Code's own memory as a process: `--scope claude`, `--host`, and `recall`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pytest
 from cspace import proc
 from cspace.claude_memory.place import project_place
 from cspace.claude_memory.slugs import slug_of_path
-from cspace.cli.memory_read import complete_memory
 from tests.claude_memory.conftest import INDEX, RELEASE, ROLE, put
 from tests.cli.test_app import cspace
 
+CLAUDE = ("--scope", "claude")
 READS = (
-    ("list",),
-    ("show", "MEMORY"),
-    ("search", "pilot"),
+    ("list", *CLAUDE),
+    ("show", "MEMORY", *CLAUDE),
+    ("search", "pilot", *CLAUDE),
     ("recall", "pilot", "--bodies"),
-    ("doctor",),
+    ("doctor", *CLAUDE),
 )
 
 
@@ -37,7 +37,8 @@ def filled(repo: Path) -> Path:
 
 
 def document(*words: str, cwd: Path, code: int = 0) -> Any:
-    answer = cspace("memory", *words, "--json", cwd=cwd)
+    scope = () if {"recall", "--host"}.intersection(words) else CLAUDE
+    answer = cspace("memory", *words, *scope, "--json", cwd=cwd)
     assert answer.returncode == code, answer.stderr
     found = json.loads(answer.stdout)
     assert found["schema_version"] == 1
@@ -49,7 +50,7 @@ def tree(root: Path) -> list[tuple[str, int]]:
 
 
 def test_a_list_shows_type_age_file_and_description(filled: Path) -> None:
-    answer = cspace("memory", "list", cwd=filled)
+    answer = cspace("memory", "list", *CLAUDE, cwd=filled)
     head, release, role = answer.stdout.splitlines()
     assert head.split() == ["TYPE", "AGE", "FILE", "DESCRIPTION"]
     assert release.startswith("project  0 days old")
@@ -58,7 +59,7 @@ def test_a_list_shows_type_age_file_and_description(filled: Path) -> None:
 
 
 def test_a_list_as_json_holds_what_the_front_matter_holds(filled: Path) -> None:
-    found = document("list", "--scope", "claude", cwd=filled)
+    found = document("list", cwd=filled)
     assert found["place"]["directory"] == f"{filled}/.cspace/memory"
     assert found["memories"][1]["header"]["metadata"]["originSessionId"] == "ae7e3662"
     assert found["index"]["lines"] == 2
@@ -72,7 +73,7 @@ def test_a_linked_worktree_shows_the_main_worktrees_memory(filled: Path, tmp_pat
 def test_a_file_goes_to_a_pipe_as_it_is(filled: Path) -> None:
     content = ROLE.encode() + b"\x1b[2J\xff\r\n"
     put(project_place(filled), "role.md", content)
-    words = ("-m", "cspace.cli.app", "memory", "show", "role")
+    words = ("-m", "cspace.cli.app", "memory", "show", "role", *CLAUDE)
     assert proc.run(sys.executable, *words, cwd=filled).stdout == content
     shown = document("show", "role", cwd=filled)
     assert (shown["path"], shown["memory"]["type"]) == ("role.md", "user")
@@ -80,11 +81,11 @@ def test_a_file_goes_to_a_pipe_as_it_is(filled: Path) -> None:
 
 
 def test_a_search_names_file_and_line_and_finding_nothing_is_exit_3(filled: Path) -> None:
-    answer = cspace("memory", "search", "night", cwd=filled)
+    answer = cspace("memory", "search", "night", *CLAUDE, cwd=filled)
     assert answer.stdout == "role.md:11  role\n    The user flies at night.\n"
-    nothing = cspace("memory", "search", "pelican", cwd=filled)
+    nothing = cspace("memory", "search", "pelican", *CLAUDE, cwd=filled)
     assert nothing.returncode == 3
-    assert "hint: cspace memory list" in nothing.stderr
+    assert "hint: cspace memory list --scope claude" in nothing.stderr
     assert document("search", "pelican", cwd=filled, code=3)["hits"] == []
 
 
@@ -109,7 +110,7 @@ def test_doctor_ends_with_8_where_something_is_found(filled: Path) -> None:
     (filled / ".cspace/memory/role.md").unlink()
     (found,) = document("doctor", cwd=filled, code=8)["diagnoses"]
     assert found["problem"] == "'MEMORY.md' links to 'role.md', which does not exist"
-    assert cspace("memory", "doctor", cwd=filled).stderr.endswith("doctor found 1 thing\n")
+    assert cspace("memory", "doctor", *CLAUDE, cwd=filled).stderr.endswith("doctor found 1 thing\n")
 
 
 def test_the_hosts_own_memory_is_read_and_its_place_explained(filled: Path, home: Path) -> None:
@@ -129,7 +130,7 @@ def test_the_hosts_own_memory_is_read_and_its_place_explained(filled: Path, home
 
 
 def test_where_nothing_is_remembered_yet_it_says_what_would_write_there(repo: Path) -> None:
-    assert "writes them: cspace up mercury\n" in cspace("memory", "list", cwd=repo).stderr
+    assert "writes them: cspace up mercury\n" in cspace("memory", "list", *CLAUDE, cwd=repo).stderr
     assert "writes them: claude\n" in cspace("memory", "list", "--host", cwd=repo).stderr
 
 
@@ -206,7 +207,17 @@ def test_an_empty_memory_of_the_hosts_is_not_filled_by_an_instance(
     assert listed.stderr.endswith("no memories yet; Claude Code writes them: claude\n")
 
 
-def test_names_are_completed(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(filled)
-    assert complete_memory("r") == ["role.md"]
-    assert complete_memory("") == ["MEMORY.md", "role.md", "deep/release process.md"]
+def test_names_are_completed(filled: Path) -> None:
+    words = "cspace memory show --scope claude "
+    asked = {"_CSPACE_COMPLETE": "complete_bash", "COMP_CWORD": "5"}
+    for begun, found in (("r", ["role.md"]), ("", ["MEMORY.md", "role.md", "deep/release"])):
+        shell = os.environ | asked | {"COMP_WORDS": words + begun}
+        answer = proc.run(Path(sys.executable).with_name("cspace"), cwd=filled, env=shell)
+        assert answer.text.split()[: len(found)] == found
+
+
+def test_another_scope_beside_claudes_is_refused(filled: Path) -> None:
+    for words in (("--scope", "user", "--host"), (*CLAUDE, "--all"), (*CLAUDE, "--project", "web")):
+        answer = cspace("memory", "list", *words, cwd=filled)
+        assert answer.returncode == 2, words
+        assert "means Claude's own memory alone" in answer.stderr
