@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from cspace import beneath, files
 from cspace.instance.curated import REJECTED
 from cspace.lifecycle.host import Host
 from cspace.memory.here import Repository, find_repository
-from cspace.memory.outbox import Ingested, ingest
 from cspace.memory.personas import Personas
-from cspace.memory.projects import Known, Projects
-from cspace.memory.proposals import Proposals
+from cspace.memory.projects import Projects
 from cspace.memory.scopes import Kind, Scope
-from cspace.memory.store import MemoryStore
 from cspace.paths import InstancePaths, curated_memory
-from cspace.project import project_id
 
 
 def concerned_scopes(host: Host) -> tuple[str, ...]:
@@ -56,25 +52,6 @@ def _projects(host: Host) -> Projects:
 def _repository(host: Host) -> Repository:
     found = find_repository(host.project.root)
     return found or Repository(host.project.root / ".git", host.project.id)
-
-
-def ingest_outboxes(host: Host) -> Ingested:
-    """Take over what instances proposed, of all projects; what is bad stays where it is.
-
-    Raises:
-        CspaceError, OSError: it could not be stored; nothing is lost.
-    """
-    proposals = Proposals(MemoryStore(curated_memory(host.user), host.owner, now=host.now))
-    names = {project_id(_root_of(known)): known.name for known in _projects(host).list()}
-    repository = _repository(host)
-    own = _projects(host).name_of(repository.common_directory)
-    return ingest(host.user, proposals, (names | {host.project.id: own}).get)
-
-
-def _root_of(known: Known) -> Path:
-    """Return what a repository's project is named by: its main worktree, where it has one."""
-    directory = known.directory or Path()
-    return directory.parent if directory.name == ".git" else directory
 
 
 def forget_outbox(paths: InstancePaths) -> None:

@@ -21,12 +21,16 @@ from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.instance.work import forget_work
 from cspace.lifecycle import steps
-from cspace.lifecycle.curated import forget_outbox, ingest_outboxes
+from cspace.lifecycle.curated import forget_outbox
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.images import ensure_image, find_image
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
+from cspace.lifecycle.outboxes import take_over_proposals
 from cspace.lifecycle.release import release_proxy
-from cspace.paths import InstancePaths, outboxes_directory
+from cspace.memory.proposals import Proposals
+from cspace.memory.store import MemoryStore
+from cspace.owner import account_name
+from cspace.paths import InstancePaths, curated_memory, outboxes_directory
 from cspace.quarantine.shelf import Quarantined, sweep
 
 LOOK = "cspace memory proposals"
@@ -194,8 +198,9 @@ def _keep_sessions(host: Host, name: str, *, discard: bool) -> tuple[str, ...]:
 
 def _take_proposals(host: Host, name: str) -> tuple[str, ...]:
     """Take over what the instance proposed; what can not be taken stays where it outlives this."""
+    memory = MemoryStore(curated_memory(host.user), host.owner, account_name(), host.now)
     try:
-        taken = ingest_outboxes(host)
+        taken = take_over_proposals(host.user, Proposals(memory))
     except (CspaceError, OSError) as error:
         return (f"what was proposed is not taken over yet: {expected(error)}",)
     place = host.paths(name).outbox.relative_to(outboxes_directory(host.user))

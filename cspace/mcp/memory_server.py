@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import anyio
 from mcp.server.mcpserver.context import Context
@@ -20,9 +20,7 @@ from cspace.memory.here import Wanted
 from cspace.memory.proposal import Provenance, Source
 from cspace.memory.review import Review
 from cspace.memory.scopes import Scope
-
-if TYPE_CHECKING:
-    from cspace.memory.search import Hits
+from cspace.memory.search import DEFAULT_LIMIT, Hits, search_memory
 
 NAME = "cspace-memory"
 INSTRUCTIONS = """\
@@ -96,14 +94,12 @@ def _read_tools(caller: Caller) -> list[StrictTool]:
         query: str,
         scope: ScopeName | None = None,
         all: bool = False,  # noqa: A002, FBT001, FBT002  the argument's name, read by name
-        limit: Limit = 20,
+        limit: Limit = DEFAULT_LIMIT,
     ) -> str:
         """Find memories by words of their names and texts, the best first, with line numbers. Case
         and accents do not matter. all looks in other projects and personas too."""
-        from cspace.memory.search import search_memory  # noqa: PLC0415  one tool of five
-
         scopes = caller.scopes(_wanted(scope, "", ""), everything=all)
-        return _render_hits(search_memory(caller.store, scopes, query, limit))
+        return _render_hits(search_memory(caller.store, scopes, query, limit=limit))
 
     return [
         strict_tool(memory_list, title="List memories", annotations=READ),
@@ -190,8 +186,13 @@ def _read(slug: str, found: tuple[tuple[Scope, bytes], ...], unreadable: str) ->
 
 
 def _render_hits(found: Hits) -> str:
-    lines = [f"{len(found.hits)} found. {QUOTED}", *list_frames(hit.scope for hit in found.hits)]
+    more = f", {found.left_out} more left out" if found.left_out else ""
+    lines = [
+        f"{len(found.hits)} found{more}. {QUOTED}",
+        *list_frames(hit.scope for hit in found.hits),
+    ]
     for hit in found.hits:
         lines += ["", name_of(hit.scope, hit.slug), quote_line(hit.description)]
         lines += [quote_line(f"{number}: {text}") for number, text in hit.lines]
+    lines += [quote_line(f"{one.path}: {one.reason}") for one in found.skipped]
     return "\n".join(lines)
