@@ -11,7 +11,7 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cspace.errors import CspaceError
@@ -34,10 +34,11 @@ _CONTINUED = re.compile(rb"(?:[ \t]+[^\r\n]*\r?\n)*")
 # a text in quotes without escapes, a plain one without any sign of YAML, or a list of plain words.
 _PLAIN = r"[^\W_](?:[\w./+()@'-]|:(?=\w)| (?=[\w/+(]))*"
 _WORD = r"[^\W_][\w./+@-]*"
-_SIMPLE = re.compile(
-    rf"([a-z]+): "
-    rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
-)
+_VALUE = rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
+_SIMPLE = re.compile(rf"([a-z]+): {_VALUE}")
+# A mapping of such values, one level down.
+_PARENT = re.compile(r"([a-z]+):\n(?=  [a-z])")
+_CHILD = re.compile(rf"  ([a-z]+(?:_[a-z]+)*): {_VALUE}")
 # All that can open a collection or name one, but for the bracket, which is counted.
 _MAY_NEST = re.compile(r"[*&{]|[-?]\s|^[ \t]|\r(?!\n)|[\x85\u2028\u2029]", re.MULTILINE)
 
@@ -121,16 +122,36 @@ def _load_simple(source: str) -> dict[str, object] | None:
     values: dict[str, object] = {}
     position = 0
     while position < len(source):
-        line = _SIMPLE.match(source, position)
-        if line is None:
-            return None
-        key, plain, quoted, words = line.groups()
-        if words is not None:
-            values[key] = words.split(", ") if words else []
+        parent = _PARENT.match(source, position)
+        if parent is None:
+            below, lines = values, [_SIMPLE.match(source, position)]
         else:
-            values[key] = plain if quoted is None else quoted
-        position = line.end()
+            below, lines = {}, list(_iter_children(source, parent.end()))
+            values[parent[1]] = below
+        for line in lines:
+            if line is None:
+                return None
+            below[line[1]] = _simple_value(line)
+            position = line.end()
+        if not lines:
+            return None
     return values
+
+
+def _iter_children(source: str, position: int) -> Iterator[re.Match[str] | None]:
+    while source.startswith(" ", position):
+        line = _CHILD.match(source, position)
+        yield line
+        if line is None:
+            return
+        position = line.end()
+
+
+def _simple_value(line: re.Match[str]) -> object:
+    _, plain, quoted, words = line.groups()
+    if words is not None:
+        return words.split(", ") if words else []
+    return plain if quoted is None else quoted
 
 
 def _load(source: str) -> dict[str, object] | None:
