@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cspace.cli import render
-from cspace.cli.ask import confirm_write
+from cspace.cli.ask import agree
 from cspace.cli.editor import edited
 from cspace.cli.memory_review import (
     complete_proposal,
@@ -68,8 +68,8 @@ def approve(
 
     def decide(id_: str) -> dict[str, Any]:
         review = queue.review(id_)
-        queue.check(review, allow_hidden=allow_hidden or edit)
         _show(review, as_json=as_json)
+        queue.check(review, allow_hidden=allow_hidden or edit)
         if edit:
             return _approve_edited(deps, queue, review, allow_hidden=allow_hidden, yes=yes)
         return _write(queue, review, allow_hidden=allow_hidden, yes=yes, as_json=as_json)
@@ -113,7 +113,7 @@ def _write(
 ) -> dict[str, Any]:
     if not yes:
         what = "Remove" if review.after is None else "Write"
-        confirm_write(f"{what} {review.proposal.target}?", as_json=as_json)
+        agree(f"{what} {review.proposal.target}?", "nothing was written", as_json=as_json)
     written = queue.approve(review, allow_hidden=allow_hidden)
     return tell_review(review) | {"path": str(written.path), "after": written.after}
 

@@ -89,29 +89,33 @@ def parse_front_matter(document: bytes) -> FrontMatter:
 
     A header that is not YAML as a whole (an unquoted title with a colon) is read key by key.
     """
-    opening = _OPENING.match(document)
-    if opening is None:
-        return _without(document)
-    closing = _CLOSING.search(document, opening.end(), opening.end() + MAX_BYTES)
-    if closing is None:
-        return _without(document)
-    source = document[opening.end() : closing.start()].decode("utf-8", "replace")
+    start, end, body = find_front_matter(document)
+    source = document[start:end].decode("utf-8", "replace")
     values = _load_simple(source)
     if values is None:
         values = _load(source)
     if values is None:
         values = _load_by_key(source)
-    return FrontMatter(opening.end(), closing.start(), closing.end(), source, values)
+    return FrontMatter(start, end, body, source, values)
+
+
+def find_front_matter(document: bytes) -> tuple[int, int, int]:
+    """Return where a header's lines start and end, and where the text after it starts.
+
+    All three are where the text starts in a document without one.
+    """
+    opening = _OPENING.match(document)
+    if opening is not None:
+        closing = _CLOSING.search(document, opening.end(), opening.end() + MAX_BYTES)
+        if closing is not None:
+            return opening.end(), closing.start(), closing.end()
+    start = len(BOM) if document.startswith(BOM) else 0
+    return start, start, start
 
 
 def is_whole(header: FrontMatter) -> bool:
     """Tell whether a header is YAML as a whole, as other readers want it."""
     return _load(header.source) is not None
-
-
-def _without(document: bytes) -> FrontMatter:
-    start = len(BOM) if document.startswith(BOM) else 0
-    return FrontMatter(start, start, start, "", {})
 
 
 def _load_simple(source: str) -> dict[str, object] | None:

@@ -48,7 +48,7 @@ class Term:
         """Return how often a folded text has the term."""
         if self.needle not in folded:
             return 0
-        return sum(1 for _ in self.pattern.finditer(folded))
+        return len(self.pattern.findall(folded))
 
 
 def terms_of(query: str) -> tuple[Term, ...]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from cspace.docstore.frontmatter import FrontMatter, parse_front_matter
+from cspace.docstore.frontmatter import find_front_matter, parse_front_matter
 from cspace.docstore.opened import SUFFIX, Opened, Skipped, UnreadableDocument, show_path
 from cspace.docstore.ranking import Match, Ranking, parse_query
 from cspace.docstore.words import Term, find_lines
@@ -102,9 +102,13 @@ class _Sweep:
         return self.ranking.may_match(f"{slug}\n{content.decode('utf-8', 'replace')}")
 
     def _look(self, found: _Found, content: bytes) -> None:
-        header = parse_front_matter(content)
-        if self.type is None or header_text(header, TYPE) == self.type:
-            self.ranking.look(found, _title(found.slug, header), _text(content, header))
+        if self.type is not None and _header_text(content, TYPE) != self.type:
+            return
+        written, body = _parts(content)
+        title = f"{found.slug}\n{written}"
+        if "\\" in written:
+            title += f"\n{_header_text(content, 'description')}"
+        self.ranking.look(found, title, body)
 
 
 def search_memory(
@@ -156,23 +160,33 @@ def _hit(place: Place, match: Match[_Found], score: float, terms: tuple[Term, ..
             content = directory.read(found.slug).content
     except (FileNotFoundError, CspaceError):
         return None  # gone since it was found
-    header = parse_front_matter(content)
     return Hit(
         scope=found.scope,
         slug=found.slug,
-        type=header_text(header, TYPE),
-        description=header_text(header, "description"),
+        type=_header_text(content, TYPE),
+        description=_header_text(content, "description"),
         score=round(score, 3),
-        lines=find_lines(_text(content, header), terms, WIDTH),
+        lines=find_lines(_searched(content), terms, WIDTH),
     )
 
 
-def _title(slug: str, header: FrontMatter) -> str:
-    return f"{slug}\n{header_text(header, 'name')}\n{header_text(header, 'description')}"
+def _header_text(content: bytes, key: str) -> str:
+    return header_text(parse_front_matter(content), key)
 
 
-def _text(content: bytes, header: FrontMatter) -> str:
-    """Return what somebody wrote, on the lines on which it stands in the file."""
-    before, after = content[: header.start], content[header.end :]
-    parts = (before.decode(), _OURS.sub("", header.source), after.decode("utf-8", "replace"))
-    return "".join(parts)
+def _parts(content: bytes) -> tuple[str, str]:
+    """Return what somebody wrote into the header, and the text after it.
+
+    The header is not parsed: that takes longer than all else, and a search may do it ten thousand
+    times.
+    """
+    start, end, body = find_front_matter(content)
+    written = _OURS.sub("", content[start:end].decode("utf-8", "replace"))
+    return written, content[body:].decode("utf-8", "replace")
+
+
+def _searched(content: bytes) -> str:
+    """Return what `_parts` does, on the lines on which it stands in the file."""
+    written, body = _parts(content)
+    start, _, after = find_front_matter(content)
+    return f"\n{written}\n{body}" if start < after else body
