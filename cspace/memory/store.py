@@ -28,7 +28,7 @@ from cspace.paths import INDEX
 NEAREST_OF = 500
 
 
-def _nothing(_before: bytes | None, _after: bytes | None) -> None:
+def show_nobody(_before: bytes | None, _after: bytes | None) -> None:
     """Show nobody what is about to be written."""
 
 
@@ -156,7 +156,7 @@ class MemoryStore:
         """
         return self._writer().write(change, content, expected, proposal=proposal)
 
-    def change(self, change: Change, seen: Seen = _nothing, *, proposal: str = "") -> Written:
+    def change(self, change: Change, seen: Seen = show_nobody, *, proposal: str = "") -> Written:
         """Apply a change that nobody has to be asked about to what is there, whatever that is.
 
         For scripts: while many append to one memory, each finds its turn.

@@ -171,7 +171,7 @@ class Held:
     def reindex(self) -> int:
         """Write all lines of the index anew; return how many they are. Errors as for `put`."""
         lines = self._lines()
-        self._rewrite(lambda document: index.set_lines(document, lines))
+        self.rewrite(lambda document: index.set_lines(document, lines))
         return len(lines)
 
     def point(self, line: bytes, lines: list[bytes]) -> None:
@@ -185,9 +185,10 @@ class Held:
             changed = index.set_line(document, line, line)
             return index.set_lines(document, lines) if changed is None else changed
 
-        self._rewrite(change)
+        self.rewrite(change)
 
-    def _rewrite(self, change: Callable[[bytes], bytes]) -> None:
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Replace the index by what change makes of it. Errors as for `put`."""
         for _ in range(TRIES):
             planned = self._change_index(change)
             with self._index(planned) as written:
