@@ -259,6 +259,35 @@ def test_a_broken_file_is_named_and_breaks_nothing(proposals: Proposals, tmp_pat
         proposals.get("bomb")
 
 
+def test_a_memory_that_can_not_be_read_breaks_no_list(proposals: Proposals, tmp_path: Path) -> None:
+    proposals.file(change(), HUMAN)
+    good = proposals.file(change(scope="global"), HUMAN).proposal.id
+    (tmp_path / "secret").write_text("secret\n", encoding="utf-8")
+    (proposals.store.root / "user").mkdir()
+    (proposals.store.root / "user/testing.md").symlink_to(tmp_path / "secret")
+    found = {one.proposal.id: one.problem for one in proposals.list_pending().waiting}
+    assert found.pop(good) == ""
+    assert "a link" in next(iter(found.values()))
+    for id_ in found:
+        with pytest.raises(CspaceError):
+            proposals.review(id_)
+    assert (tmp_path / "secret").read_text(encoding="utf-8") == "secret\n"
+
+
+@pytest.mark.parametrize("decide", [Proposals.reject, Proposals.rebase])
+def test_a_proposal_that_was_written_before_a_kill_is_not_decided_again(
+    proposals: Proposals, decide: Callable[[Proposals, str], object]
+) -> None:
+    filed = proposals.file(change(), HUMAN).proposal
+    path = proposals.store.root / PENDING / f"{filed.id}.yaml"
+    content = path.read_bytes()
+    proposals.approve(proposals.review(filed.id))
+    path.write_bytes(content)  # as if the kill came before it was removed
+    with pytest.raises(Conflict, match="was approved before"):
+        decide(proposals, filed.id)
+    assert proposals.rejections.find(change()) is None
+
+
 def test_a_proposal_that_was_written_before_a_kill_is_not_written_again(
     proposals: Proposals,
 ) -> None:
