@@ -63,6 +63,7 @@ soak: tools base mcp-tools .venv/ready ## Every test with its full counts (hours
 bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.cli
 	$(BIN)/python -m bench.context
+	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.up
 	$(BIN)/python -m bench.fleet
 	$(BIN)/python -m bench.down

@@ -6,10 +6,12 @@ import typer
 
 from cspace.cli import (
     memory_claude,
+    memory_decide,
     memory_history,
     memory_migrate,
     memory_place,
     memory_projects,
+    memory_proposals,
     memory_read,
     memory_transfer,
     memory_write,
@@ -18,6 +20,8 @@ from cspace.cli import (
 app = typer.Typer()
 memory_read.register(app)
 memory_write.register(app)
+memory_proposals.register(app)
+memory_decide.register(app)
 memory_place.register(app)
 memory_projects.register(app)
 memory_history.register(app)

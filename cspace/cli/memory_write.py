@@ -78,8 +78,8 @@ def write(  # noqa: PLR0913  one parameter an option
     """
     from cspace.memory.changes import Change  # noqa: PLC0415  loads YAML
 
-    text = _read_body(stdin, body, body_file)
-    operation = _choose(append=append, force=force)
+    text = read_body(stdin, body, body_file)
+    operation = choose_operation(append=append, force=force)
     desk = Desk.at(context.obj, Wanted(scope, project, persona), yes=yes, as_json=as_json)
     desk.change(Change(desk.scope, slug, operation, text, type_, description))
 
@@ -166,7 +166,7 @@ def mv(  # noqa: PLR0913  one parameter an option
     desk.move(slug, there, new)
 
 
-def _read_body(stdin: str | None, body: str | None, file: Path | None) -> str:
+def read_body(stdin: str | None, body: str | None, file: Path | None) -> str:
     """Return the body that one of the three names.
 
     Raises:
@@ -188,7 +188,12 @@ def _read_body(stdin: str | None, body: str | None, file: Path | None) -> str:
     return decode("the body", read_stdin("the body"))
 
 
-def _choose(*, append: bool, force: bool) -> Operation:
+def choose_operation(*, append: bool, force: bool) -> Operation:
+    """Return what is to be done to a memory.
+
+    Raises:
+        UsageError: two things are.
+    """
     from cspace.memory.changes import Operation  # noqa: PLC0415  as above
 
     if append and force:

@@ -11,7 +11,7 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cspace.errors import CspaceError
@@ -34,10 +34,11 @@ _CONTINUED = re.compile(rb"(?:[ \t]+[^\r\n]*\r?\n)*")
 # a text in quotes without escapes, a plain one without any sign of YAML, or a list of plain words.
 _PLAIN = r"[^\W_](?:[\w./+()@'-]|:(?=\w)| (?=[\w/+(]))*"
 _WORD = r"[^\W_][\w./+@-]*"
-_SIMPLE = re.compile(
-    rf"([a-z]+): "
-    rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
-)
+_VALUE = rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
+_SIMPLE = re.compile(rf"([a-z]+): {_VALUE}")
+# A mapping of such values, one level down.
+_PARENT = re.compile(r"([a-z]+):\n(?=  [a-z])")
+_CHILD = re.compile(rf"  ([a-z]+(?:_[a-z]+)*): {_VALUE}")
 # All that can open a collection or name one, but for the bracket, which is counted.
 _MAY_NEST = re.compile(r"[*&{]|[-?]\s|^[ \t]|\r(?!\n)|[\x85\u2028\u2029]", re.MULTILINE)
 
@@ -88,29 +89,33 @@ def parse_front_matter(document: bytes) -> FrontMatter:
 
     A header that is not YAML as a whole (an unquoted title with a colon) is read key by key.
     """
-    opening = _OPENING.match(document)
-    if opening is None:
-        return _without(document)
-    closing = _CLOSING.search(document, opening.end(), opening.end() + MAX_BYTES)
-    if closing is None:
-        return _without(document)
-    source = document[opening.end() : closing.start()].decode("utf-8", "replace")
+    start, end, body = find_front_matter(document)
+    source = document[start:end].decode("utf-8", "replace")
     values = _load_simple(source)
     if values is None:
         values = _load(source)
     if values is None:
         values = _load_by_key(source)
-    return FrontMatter(opening.end(), closing.start(), closing.end(), source, values)
+    return FrontMatter(start, end, body, source, values)
+
+
+def find_front_matter(document: bytes) -> tuple[int, int, int]:
+    """Return where a header's lines start and end, and where the text after it starts.
+
+    All three are where the text starts in a document without one.
+    """
+    opening = _OPENING.match(document)
+    if opening is not None:
+        closing = _CLOSING.search(document, opening.end(), opening.end() + MAX_BYTES)
+        if closing is not None:
+            return opening.end(), closing.start(), closing.end()
+    start = len(BOM) if document.startswith(BOM) else 0
+    return start, start, start
 
 
 def is_whole(header: FrontMatter) -> bool:
     """Tell whether a header is YAML as a whole, as other readers want it."""
     return _load(header.source) is not None
-
-
-def _without(document: bytes) -> FrontMatter:
-    start = len(BOM) if document.startswith(BOM) else 0
-    return FrontMatter(start, start, start, "", {})
 
 
 def _load_simple(source: str) -> dict[str, object] | None:
@@ -121,16 +126,36 @@ def _load_simple(source: str) -> dict[str, object] | None:
     values: dict[str, object] = {}
     position = 0
     while position < len(source):
-        line = _SIMPLE.match(source, position)
-        if line is None:
-            return None
-        key, plain, quoted, words = line.groups()
-        if words is not None:
-            values[key] = words.split(", ") if words else []
+        parent = _PARENT.match(source, position)
+        if parent is None:
+            below, lines = values, [_SIMPLE.match(source, position)]
         else:
-            values[key] = plain if quoted is None else quoted
-        position = line.end()
+            below, lines = {}, list(_iter_children(source, parent.end()))
+            values[parent[1]] = below
+        for line in lines:
+            if line is None:
+                return None
+            below[line[1]] = _simple_value(line)
+            position = line.end()
+        if not lines:
+            return None
     return values
+
+
+def _iter_children(source: str, position: int) -> Iterator[re.Match[str] | None]:
+    while source.startswith(" ", position):
+        line = _CHILD.match(source, position)
+        yield line
+        if line is None:
+            return
+        position = line.end()
+
+
+def _simple_value(line: re.Match[str]) -> object:
+    _, plain, quoted, words = line.groups()
+    if words is not None:
+        return words.split(", ") if words else []
+    return plain if quoted is None else quoted
 
 
 def _load(source: str) -> dict[str, object] | None:

@@ -7,8 +7,6 @@ import re
 from cspace.docstore.frontmatter import FrontMatter, Value, dump_value, parse_front_matter
 from cspace.errors import CspaceError
 
-_LINE_END = re.compile(rb"\r?\n")
-
 
 def nested_text(header: FrontMatter, parent: str, key: str) -> str | None:
     """Return a text below a key that holds a mapping, None where there is none."""
@@ -70,15 +68,15 @@ def _in_block(
     header: bytes, block: re.Match[bytes], below: bytes, written: bytes
 ) -> tuple[bytes, ...]:
     lines, start = block[2], block.start(2)
-    found = re.search(rb"^([ \t]+)([\"']?)" + below + rb"\2[ \t]*:[^\r\n]*", lines, re.MULTILINE)
+    first = re.search(rb"^([ \t]+)[^ \t\r\n#]", lines, re.MULTILINE)
+    indent = first[1] if first else b"  "
+    own = re.compile(rb"^" + indent + rb"([\"']?)" + below + rb"\1[ \t]*:[^\r\n]*", re.MULTILINE)
+    found = own.search(lines)
     if found is not None:
-        at = start + found.start(), start + found.end()
-        return (header[: at[0]] + found[1] + written + header[at[1] :],)
-    indent = re.match(rb"[ \t]*", lines)
-    ending = _LINE_END.search(header, block.start())
-    end = ending.group() if ending else b"\n"
-    line = ((indent.group() if indent else b"") or b"  ") + written + end
-    return (header[: block.end()] + line + header[block.end() :],)
+        rest = header[start + found.end() :]
+        return (header[: start + found.start()] + indent + written + rest,)
+    ending = b"\r\n" if block.group().endswith(b"\r\n") else b"\n"
+    return (header[: block.end()] + indent + written + ending + header[block.end() :],)
 
 
 def _in_flow(

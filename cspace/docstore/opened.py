@@ -132,7 +132,7 @@ class Opened:
         """
         if self.descriptor is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), stem)
-        return read_document(self.relative / f"{stem}{SUFFIX}", self.descriptor)
+        return _read_named(self.relative, stem + SUFFIX, self.descriptor)
 
 
 def is_document(name: str) -> bool:
@@ -147,29 +147,36 @@ def read_document(path: PurePosixPath, directory: int, *, start: int | None = No
         path: names it in messages.
         start: only this many of its first bytes, however many it has; None for all.
     """
-    if _UNFIT.search(path.name):
-        raise UnreadableDocument(f"{show_path(path)}: its name can not be shown")
+    return _read_named(path.parent, path.name, directory, start)
+
+
+def _read_named(
+    parent: PurePosixPath, name: str, directory: int, start: int | None = None
+) -> Document:
+    # A path costs as much as opening the file: it is made for messages only.
+    if _UNFIT.search(name):
+        raise UnreadableDocument(f"{show_path(parent / name)}: its name can not be shown")
     try:
         # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(path.name, flags, dir_fd=directory)
+        descriptor = os.open(name, flags, dir_fd=directory)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise UnreadableDocument(f"{path}: {reason(error)}") from error
+        raise UnreadableDocument(f"{parent / name}: {reason(error)}") from error
     try:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
-            raise UnreadableDocument(f"{path}: not a regular file")
+            raise UnreadableDocument(f"{parent / name}: not a regular file")
         if start is None:
             content = _read_whole(descriptor, before.st_size)
         else:
             content = os.read(descriptor, start)
         if content is None:
-            raise UnreadableDocument(f"{path}: larger than {beneath.MAX_BYTES} bytes")
+            raise UnreadableDocument(f"{parent / name}: larger than {beneath.MAX_BYTES} bytes")
         return Document(content, before, stamp_of(os.fstat(descriptor)) == stamp_of(before))
     except OSError as error:
-        raise UnreadableDocument(f"{path}: {reason(error)}") from error
+        raise UnreadableDocument(f"{parent / name}: {reason(error)}") from error
     finally:
         os.close(descriptor)
 

@@ -26,7 +26,6 @@ _UNSPACED = f"\u0e00-\u109f\u1780-\u17ff{_HAN}"
 # Python's \w lacks the vowel signs of India's scripts.
 _LETTER = rf"\w\u0900-\u0dff{_UNSPACED}"
 _WORD = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[{_LETTER}])+")
-_START = f"(?:(?<![{_LETTER}])|(?<=[{_UNSPACED}]))"
 _END = f"(?:(?![{_LETTER}])|(?=[{_UNSPACED}]))"
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 
@@ -49,7 +48,7 @@ class Term:
         """Return how often a folded text has the term."""
         if self.needle not in folded:
             return 0
-        return sum(1 for _ in self.pattern.finditer(folded))
+        return len(self.pattern.findall(folded))
 
 
 def terms_of(query: str) -> tuple[Term, ...]:
@@ -73,8 +72,15 @@ def _terms(words: list[str], *, whole: bool) -> list[Term]:
 
 
 def _term(words: list[str], weight: float, *, bonus: bool = False) -> Term:
-    pattern = f"[^{_LETTER}]*".join(f"{_START}{re.escape(word)}{_END}" for word in words)
+    pattern = f"[^{_LETTER}]*".join(map(_whole, words))
     return Term(max(words, key=len), _compiled(pattern), weight, bonus)
+
+
+def _whole(word: str) -> str:
+    # What stands before the word is looked at after it: a pattern that starts with a text is found
+    # ten times as fast as one that starts with a condition.
+    text = re.escape(word)
+    return f"{text}(?:(?<![{_LETTER}]{text})|(?<=[{_UNSPACED}]{text})){_END}"
 
 
 @functools.lru_cache(maxsize=256)
@@ -128,6 +134,25 @@ def find_line(body: str, terms: tuple[Term, ...], size: int) -> tuple[int, str]:
     return best[0], _cut(best[1], terms, size)
 
 
+def find_lines(body: str, terms: tuple[Term, ...], size: int) -> tuple[tuple[int, str], ...]:
+    """Return the number, from 1, and the text, cut, of every line of a text that has a term.
+
+    A phrase may go on in the next line: then both have it.
+    """
+    lines = [(number, line, fold(line)) for number, line in _lines_of(body)]
+    has = [any(term.count(folded) for term in terms) for _, _, folded in lines]
+    phrases = [term for term in terms if term.weight >= PHRASE_WEIGHT]
+    for at, ((_, _, first), (_, _, second)) in enumerate(itertools.pairwise(lines)):
+        for term in phrases:
+            if term.count(f"{first} {second}") > term.count(first) + term.count(second):
+                has[at] = has[at + 1] = True
+    return tuple(
+        (number, _cut(line, terms, size))
+        for (number, line, _), shown in zip(lines, has, strict=True)
+        if shown
+    )
+
+
 def _lines_of(body: str) -> Iterator[tuple[int, str]]:
     """Give what a text's lines hold, with the number that an editor gives them."""
     number = 1
@@ -151,7 +176,7 @@ def _cut(line: str, terms: tuple[Term, ...], size: int) -> str:
 def _place(line: str, terms: tuple[Term, ...]) -> tuple[int, int]:
     """Return where the weightiest term stands in a line, not folded."""
     # A character may become several, or none: `ß`, `é`.
-    parts = [fold(mark) for mark in line]
+    parts = line.lower() if line.isascii() else [fold(mark) for mark in line]
     folded = "".join(parts)
     places = [at for at, part in enumerate(parts) for _ in part]
     for term in sorted(terms, key=lambda one: -one.weight):

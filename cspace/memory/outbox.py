@@ -7,6 +7,7 @@ a proposal may have, and who proposed what is said by the host.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -193,8 +194,7 @@ class _Ingest:
                 except FileNotFoundError:
                     continue
                 except (CspaceError, OSError) as error:
-                    said = reason(error) if isinstance(error, OSError) else str(error)
-                    self.tally.bad.append(Skipped(show_path(self.place / name), said))
+                    self.tally.bad.append(Skipped(show_path(self.place / name), _say(error)))
 
     def _take(self, directory: Path, name: str) -> bool:
         """Take one file over, and return whether there is a new proposal."""
@@ -253,6 +253,12 @@ class _Ingest:
                 allowed = False
         if not allowed:
             raise BadProposal(f"scope {scope} is none that this instance may propose for")
+
+
+def _say(error: CspaceError | OSError) -> str:
+    if isinstance(error, CspaceError):
+        return str(error)
+    return "it is no regular file" if error.errno == errno.EISDIR else reason(error)
 
 
 def _read(directory: Path, name: str) -> tuple[bytes, os.stat_result]:

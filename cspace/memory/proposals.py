@@ -131,26 +131,34 @@ class Proposals:
             UsageError: something in it is hidden, and nobody allowed that.
         """
         proposal = review.proposal
-        rebase = f"cspace memory rebase {proposal.id}"
-        if review.hidden and not allow_hidden:
-            raise _hides(review)
+        self.check(review, allow_hidden=allow_hidden)
         with self.pending.locked():
             self._check_unchanged(review)
-            if review.stale and self._was_approved(proposal.id):
-                self.pending.remove(proposal.id)
-                raise Conflict(f"proposal {proposal.id} was approved before", hint=HINT)
-            if review.stale:
-                raise Conflict(f"{proposal.target} changed since it was proposed", hint=rebase)
-            if review.problem:
-                raise Conflict(review.problem, hint=f"cspace memory reject {proposal.id}")
             try:
                 written = self.store.write(
                     proposal.change, review.after, proposal.revision, proposal=proposal.id
                 )
             except Conflict as error:
-                raise Conflict(str(error), hint=rebase) from error
+                raise Conflict(str(error), hint=f"cspace memory rebase {proposal.id}") from error
             self.pending.remove(proposal.id)
         return written
+
+    def check(self, review: Review, *, allow_hidden: bool = False) -> None:
+        """Refuse what can not be approved as it was shown; errors as for `approve`."""
+        proposal = review.proposal
+        if review.stale and self._was_approved(proposal.id):
+            with self.pending.locked():
+                self.pending.remove(proposal.id)
+            raise Conflict(f"proposal {proposal.id} was approved before", hint=HINT)
+        if review.stale:
+            raise Conflict(
+                f"{proposal.target} changed since proposal {proposal.id} was made",
+                hint=f"cspace memory rebase {proposal.id}",
+            )
+        if review.problem:
+            raise Conflict(review.problem, hint=f"cspace memory reject {proposal.id}")
+        if review.hidden and not allow_hidden:
+            raise _hides(review)
 
     def reject(self, id_: str, reason: str = "") -> Proposal:
         """Close a proposal without changing a memory, and remember its text; errors as for `get`.

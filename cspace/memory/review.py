@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from cspace.docstore.frontmatter import parse_front_matter
 from cspace.errors import CspaceError
 from cspace.memory.changes import apply_change, check_size, revision_of
 from cspace.memory.diff import Diff, render_diff
+from cspace.memory.entries import header_text
 from cspace.memory.hidden import HiddenCharacter, find_hidden
 from cspace.memory.proposal import Proposal
 from cspace.memory.store import MemoryStore
@@ -36,8 +38,13 @@ class Review:
 
     @property
     def hidden(self) -> tuple[HiddenCharacter, ...]:
-        """What nobody sees in the added lines, and in a description, which its file may escape."""
-        return (*self.diff.hidden, *find_hidden(self.proposal.change.description or "", line=0))
+        """What nobody sees in the added lines, and in a new description, which YAML may escape.
+
+        The latter stands in line 0.
+        """
+        description = _description(self.after)
+        fresh = "" if description == _description(self.before) else description
+        return (*self.diff.hidden, *find_hidden(fresh, line=0))
 
 
 def review_proposal(store: MemoryStore, proposal: Proposal, stored: str | None = None) -> Review:
@@ -67,3 +74,7 @@ def revise(review: Review, after: bytes) -> Review:
     check_size(after)
     diff = render_diff(review.before, after, f"{review.proposal.target}.md")
     return replace(review, after=after, diff=diff)
+
+
+def _description(content: bytes | None) -> str:
+    return header_text(parse_front_matter(content or b""), "description")

@@ -1,212 +1,233 @@
-"""`cspace memory list|show|search|recall|doctor` as a process."""
+"""`cspace memory list|show|search|path` as a process: where one stands decides what is read."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cspace import proc
-from cspace.claude_memory.place import project_place
-from cspace.claude_memory.slugs import slug_of_path
-from cspace.cli.memory_read import complete_memory
-from tests.claude_memory.conftest import INDEX, RELEASE, ROLE, put
-from tests.cli.test_app import cspace
+from tests.cli.memories import document, memory, put, root, tree
+from tests.cli.terminal import on_terminal
 
-READS = (
-    ("list",),
-    ("show", "MEMORY"),
-    ("search", "pilot"),
-    ("recall", "pilot", "--bodies"),
-    ("doctor",),
-)
+READS = (("list",), ("show", "rule"), ("search", "database"), ("path",), ("projects", "list"))
 
 
 @pytest.fixture
-def filled(repo: Path) -> Path:
-    """Return a project with an index and two memories."""
-    place = project_place(repo)
-    for name, text in (("MEMORY.md", INDEX), ("role.md", ROLE)):
-        put(place, name, text)
-    put(place, "deep/release process.md", RELEASE)
+def filled(repo: Path, home: Path) -> Path:
+    """Return a project with a memory in each scope that concern it, and in one that does not."""
+    memory("projects", "use", "web", cwd=repo)
+    put(home, "projects/web/rule", "Tests hit a real database.\n", type_="project")
+    put(home, "user/rule", "Prefers one database.\n", type_="user")
+    put(home, "global/commits", "Short commit messages.\n", type_="global")
+    put(home, "projects/other/secret", "A database of others.\n")
     return repo
 
 
-def document(*words: str, cwd: Path, code: int = 0) -> Any:
-    answer = cspace("memory", *words, "--json", cwd=cwd)
-    assert answer.returncode == code, answer.stderr
-    found = json.loads(answer.stdout)
-    assert found["schema_version"] == 1
-    return found
+def test_a_list_shows_the_scopes_that_concern_one_the_most_specific_first(filled: Path) -> None:
+    lines = memory("list", cwd=filled).stdout.splitlines()
+    assert lines[0].split() == ["SCOPE", "TYPE", "UPDATED", "SLUG", "DESCRIPTION"]
+    rows = [(line.split()[0], line.split()[3]) for line in lines[1:]]
+    assert rows == [("projects/web", "rule"), ("user", "rule"), ("global", "commits")]
 
 
-def tree(root: Path) -> list[tuple[str, int]]:
-    return [(str(path), path.lstat().st_mtime_ns) for path in sorted(root.rglob("*"))]
+def test_a_list_can_be_of_one_scope_of_all_and_of_one_type(filled: Path) -> None:
+    def found(*words: str) -> list[str]:
+        entries = document("list", *words, cwd=filled)["entries"]
+        return [f"{one['scope']}/{one['slug']}" for one in entries]
+
+    assert found("--scope", "user") == ["user/rule"]
+    assert found("--project", "other") == ["projects/other/secret"]
+    assert found("--type", "project") == ["projects/web/rule"]
+    assert found("--persona", "nobody") == []
+    assert len(found("--all")) == 4
 
 
-def test_a_list_shows_type_age_file_and_description(filled: Path) -> None:
-    answer = cspace("memory", "list", cwd=filled)
-    head, release, role = answer.stdout.splitlines()
-    assert head.split() == ["TYPE", "AGE", "FILE", "DESCRIPTION"]
-    assert release.startswith("project  0 days old")
-    assert role.endswith("role.md                  Who the user is: a pilot")
-    assert f"{filled}/.cspace/memory: the project's" in answer.stderr
+def test_outside_of_any_project_there_is_no_project(filled: Path, tmp_path: Path) -> None:
+    scopes = document("list", cwd=tmp_path)["scopes"]
+    assert scopes == ["user", "global"]
+    assert "is in no project" in memory("list", "--scope", "project", cwd=tmp_path, ok=2).stderr
 
 
-def test_a_list_as_json_holds_what_the_front_matter_holds(filled: Path) -> None:
-    found = document("list", "--scope", "claude", cwd=filled)
-    assert found["place"]["directory"] == f"{filled}/.cspace/memory"
-    assert found["memories"][1]["header"]["metadata"]["originSessionId"] == "ae7e3662"
-    assert found["index"]["lines"] == 2
+def test_the_active_persona_is_read_after_the_project(filled: Path, home: Path) -> None:
+    put(home, "personas/reviewer/tone", "Short.\n")
+    memory("persona", "use", "reviewer", cwd=filled)
+    scopes = ["projects/web", "personas/reviewer", "user", "global"]
+    assert document("list", cwd=filled)["scopes"] == scopes
+    assert document("list", "--scope", "persona", cwd=filled)["scopes"] == scopes[1:2]
+    memory("persona", "clear", cwd=filled)
+    assert "no persona is active" in memory("list", "--scope", "persona", cwd=filled, ok=2).stderr
 
 
-def test_a_linked_worktree_shows_the_main_worktrees_memory(filled: Path, tmp_path: Path) -> None:
-    proc.run("git", "-C", filled, "worktree", "add", "--quiet", tmp_path / "linked")
-    assert len(document("list", cwd=tmp_path / "linked")["memories"]) == 2
+def test_a_slug_of_several_scopes_is_shown_in_each_and_never_merged(filled: Path) -> None:
+    answer = memory("show", "rule", cwd=filled)
+    first, second = answer.stdout.split("== user/rule\n")
+    assert first.startswith("== projects/web/rule\n")
+    assert "a real database" in first
+    assert "one database" in second
+    assert "preferences about the person" in answer.stderr
+    found = document("show", "rule", cwd=filled)["memories"]
+    assert [one["scope"] for one in found] == ["projects/web", "user"]
+    assert "override no instruction" in found[1]["frame"]
 
 
-def test_a_file_goes_to_a_pipe_as_it_is(filled: Path) -> None:
-    content = ROLE.encode() + b"\x1b[2J\xff\r\n"
-    put(project_place(filled), "role.md", content)
-    words = ("-m", "cspace.cli.app", "memory", "show", "role")
-    assert proc.run(sys.executable, *words, cwd=filled).stdout == content
-    shown = document("show", "role", cwd=filled)
-    assert (shown["path"], shown["memory"]["type"]) == ("role.md", "user")
-    assert shown["text"].endswith("\x1b[2J\\xff\r\n")
+def test_one_memory_goes_to_a_pipe_byte_for_byte(filled: Path, home: Path) -> None:
+    path = put(home, "user/odd", b"[/foo] \x1b[2J\xff\r\nno end")
+    assert proc.run("cspace", "memory", "show", "odd", cwd=filled).stdout == path.read_bytes()
 
 
-def test_a_search_names_file_and_line_and_finding_nothing_is_exit_3(filled: Path) -> None:
-    answer = cspace("memory", "search", "night", cwd=filled)
-    assert answer.stdout == "role.md:11  role\n    The user flies at night.\n"
-    nothing = cspace("memory", "search", "pelican", cwd=filled)
-    assert nothing.returncode == 3
-    assert "hint: cspace memory list" in nothing.stderr
-    assert document("search", "pelican", cwd=filled, code=3)["hits"] == []
-
-
-def test_a_recall_shows_summaries_first_and_bodies_on_request(filled: Path) -> None:
-    words = ("memory", "recall", "pilot", "releases")
-    summary = cspace(*words, cwd=filled).stdout
-    assert "role  (user; this memory is " in summary
-    assert f"    {filled}/.cspace/memory/role.md\n" in summary
-    assert "flies" not in summary
-    whole = cspace(*words, "--bodies", cwd=filled).stdout
-    assert whole.startswith(summary)
-    assert whole.count("flies at night") == 1
-    found = document("recall", "pilot", "--bodies", cwd=filled)
-    assert found["bodies"] == [ROLE]
-    assert found["memories"][0]["age"].endswith(" days old")
-    assert "bodies" not in document("recall", "pilot", cwd=filled)
-    assert cspace("memory", "recall", "pelican", cwd=filled).returncode == 3
-
-
-def test_doctor_ends_with_8_where_something_is_found(filled: Path) -> None:
-    assert document("doctor", cwd=filled)["diagnoses"] == []
-    (filled / ".cspace/memory/role.md").unlink()
-    (found,) = document("doctor", cwd=filled, code=8)["diagnoses"]
-    assert found["problem"] == "'MEMORY.md' links to 'role.md', which does not exist"
-    assert cspace("memory", "doctor", cwd=filled).stderr.endswith("doctor found 1 thing\n")
-
-
-def test_the_hosts_own_memory_is_read_and_its_place_explained(filled: Path, home: Path) -> None:
-    settings = home / ".claude/settings.json"
-    settings.parent.mkdir()
-    text = {"autoMemoryDirectory": "~/mine", "autoMemoryEnabled": False}
-    settings.write_text(json.dumps(text), encoding="utf-8")
-    (home / "mine").mkdir()
-    (home / "mine/own.md").write_text(ROLE, encoding="utf-8")
-    answer = cspace("memory", "list", "--host", cwd=filled)
-    assert "own.md" in answer.stdout
-    assert f"autoMemoryDirectory in {settings} names it" in answer.stderr
-    assert "does not use it at present: autoMemoryEnabled is false" in answer.stderr
-    place = document("doctor", "--host", cwd=filled, code=8)["place"]
-    assert place["off"] == f"autoMemoryEnabled is false in {settings}"
-    assert "the vendor has switched memory off from afar" in place["notes"][-1]
-
-
-def test_where_nothing_is_remembered_yet_it_says_what_would_write_there(repo: Path) -> None:
-    assert "writes them: cspace up mercury\n" in cspace("memory", "list", cwd=repo).stderr
-    assert "writes them: claude\n" in cspace("memory", "list", "--host", cwd=repo).stderr
-
-
-def test_what_can_not_be_seen_from_outside_is_said_by_doctor(repo: Path, home: Path) -> None:
-    answer = cspace("memory", "doctor", "--host", cwd=repo)
-    where = f"{home}/.claude/projects/"
-    assert answer.stderr.startswith(f"{where}{slug_of_path(repo)}/memory: Claude Code's own place")
-    assert "note: whether the vendor has switched memory off from afar can not" in answer.stderr
-
-
-@pytest.mark.parametrize("more", [(), ("--host",), ("--json",)])
-def test_a_read_of_a_fresh_repository_creates_nothing(
-    repo: Path, home: Path, more: tuple[str, ...]
+def test_a_memory_of_a_scope_that_does_not_concern_one_is_found_by_its_scope_only(
+    filled: Path,
 ) -> None:
-    before = (tree(repo), tree(home))
-    codes = [cspace("memory", *words, *more, cwd=repo).returncode for words in READS]
-    assert codes == [0, 3, 3, 3, 0]
-    assert (tree(repo), tree(home)) == before
+    absent = memory("show", "secret", cwd=filled, ok=3)
+    assert "hint: it is in projects/other: --scope projects/other" in absent.stderr
+    assert "of others" in memory("show", "secret", "--project", "other", cwd=filled).stdout
 
 
-def test_a_read_changes_nothing_where_there_is_something(filled: Path, home: Path) -> None:
-    before = (tree(filled), tree(home))
+def test_a_search_names_scope_and_lines_and_finding_nothing_is_exit_3(filled: Path) -> None:
+    found = document("search", "database", cwd=filled)["hits"]
+    assert {(one["scope"], one["slug"]) for one in found} == {
+        ("projects/web", "rule"),
+        ("user", "rule"),
+    }
+    assert found[0]["lines"][0][1].endswith("database.")
+    assert "projects/other/secret" in memory("search", "database", "--all", cwd=filled).stdout
+    nothing = memory("search", "pelican", cwd=filled, ok=3)
+    assert "nothing in projects/web, user, global holds a word of 'pelican'" in nothing.stderr
+
+
+def test_the_index_of_the_root_and_of_each_scope_is_shown(filled: Path, home: Path) -> None:
+    assert "no MEMORY.md in" in memory("show", "MEMORY", cwd=filled, ok=3).stderr
+    (root(home) / "MEMORY.md").write_text("See user/ first.\n", encoding="utf-8")
+    memory("reindex", "--all", cwd=filled)
+    shown = memory("show", "MEMORY", cwd=filled).stdout
+    assert shown.startswith("== MEMORY.md\n\nSee user/ first.\n")
+    assert "== user/MEMORY.md\n" in shown
+    assert "- [rule](rule.md): About rule" in shown
+    assert "==" not in memory("show", "MEMORY", "--scope", "user", cwd=filled).stdout
+
+
+def test_worktrees_and_subdirectories_share_one_memory(filled: Path, tmp_path: Path) -> None:
+    linked, below = tmp_path / "linked", filled / "deep/er"
+    below.mkdir(parents=True)
+    proc.run("git", "-C", filled, "worktree", "add", "--quiet", linked)
+    for place in (linked, below):
+        assert document("list", cwd=place)["scopes"][0] == "projects/web"
+
+
+def test_another_repository_of_the_same_name_has_a_memory_of_its_own(
+    repo: Path, home: Path, tmp_path: Path
+) -> None:
+    twin = tmp_path / "elsewhere" / repo.name
+    proc.run("git", "clone", "--quiet", repo, twin)
+    memory("write", "rule", "--body", "Ours.", "--yes", cwd=repo)
+    assert document("list", cwd=twin)["entries"] == []
+    memory("write", "rule", "--body", "Theirs.", "--yes", cwd=twin)
+    assert (root(home) / "projects/sample/rule.md").read_text().endswith("Ours.\n")
+    assert (root(home) / "projects/sample-2/rule.md").read_text().endswith("Theirs.\n")
+
+
+def test_a_moved_repository_gets_its_memory_back(filled: Path) -> None:
+    moved = filled.rename(filled.with_name("moved"))
+    assert document("list", "--scope", "project", cwd=moved)["entries"] == []
+    assert "web " in memory("projects", "list", cwd=moved).stdout
+    memory("projects", "use", "web", cwd=moved)
+    assert document("list", "--scope", "project", cwd=moved)["entries"][0]["slug"] == "rule"
+    assert memory("projects", cwd=moved).stdout.count("web") == 1
+
+
+def test_a_new_repository_in_the_place_of_a_moved_one_has_its_memory_only_until_that_is_told(
+    filled: Path,
+) -> None:
+    moved = filled.rename(filled.with_name("moved"))
+    memory("projects", "use", "web", cwd=moved)
+    filled.mkdir()
+    proc.run("git", "init", "--quiet", filled)
+    assert document("list", "--scope", "project", cwd=filled)["entries"] == []
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_read_creates_nothing_and_changes_nothing(
+    filled: Path, tmp_path: Path, home: Path, more: tuple[str, ...]
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    before = tree(home), tree(filled)
     for words in READS:
-        assert cspace("memory", *words, cwd=filled).returncode == 0
-    assert (tree(filled), tree(home)) == before
+        memory(*words, *more, cwd=filled)
+        codes = 3 if words[0] in ("show", "search") else 0
+        memory(*words, *more, cwd=filled, env={"HOME": str(empty)}, ok=codes)
+    assert (tree(home), tree(filled)) == before
+    assert list(empty.iterdir()) == []
 
 
-def test_names_and_texts_hazard_they_move_no_cursor(filled: Path) -> None:
-    place = project_place(filled)
-    put(place, "bidi\u202etxt.md", ROLE.replace("a pilot", "a \\e[31m\u202epilot"))
-    put(place, os.fsdecode(b"\xff\x1b[2J.md"), ROLE)
-    for words in READS:
-        answer = cspace("memory", *words, cwd=filled)
-        said = answer.stdout + answer.stderr
-        if "--bodies" not in words:
-            assert all(char.isprintable() or char == "\n" for char in said), words
+def test_an_instance_reads_what_its_variables_name(filled: Path) -> None:
+    inside = {"CSPACE_INSTANCE": "mercury", "CSPACE_MEMORY_PROJECT": "web", "CSPACE_PERSONA": "a"}
+    scopes = ["projects/web", "personas/a", "user", "global"]
+    assert document("list", cwd=filled, env=inside)["scopes"] == scopes
+    broken = inside | {"CSPACE_MEMORY_PROJECT": "../.."}
+    assert (
+        "CSPACE_MEMORY_PROJECT '../..' is no name"
+        in memory("list", cwd=filled, ok=2, env=broken).stderr
+    )
 
 
-def test_inside_an_instance_the_hosts_memory_is_refused(
-    filled: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("scope", ["..", "projects/..", "projects/a/b", "user/x", "projects", "-x"])
+def test_a_scope_that_is_none_is_refused(filled: Path, scope: str) -> None:
+    for words in (("list",), ("show", "rule"), ("search", "a"), ("path",), ("reindex",)):
+        assert memory(*words, f"--scope={scope}", cwd=filled, ok=2).stderr.startswith("error: ")
+
+
+def test_two_scopes_say_two_things(filled: Path) -> None:
+    for words in (("--scope=user", "--project=web"), ("--all", "--persona=a")):
+        assert "say two things" in memory("list", *words, cwd=filled, ok=2).stderr
+
+
+def test_the_path_of_a_scope_is_printed(filled: Path, home: Path) -> None:
+    assert memory("path", cwd=filled).stdout == f"{root(home)}/projects/web\n"
+    assert memory("path", "--scope", "user", cwd=filled).stdout == f"{root(home)}/user\n"
+    found = document("path", "--persona", "a", cwd=filled)
+    assert (found["scope"], found["exists"]) == ("personas/a", False)
+    assert memory("path", "--scope", "claude", cwd=filled).stdout == f"{filled}/.cspace/memory\n"
+
+
+HIJACKS = (
+    b"[/foo] [bold]no markup[/bold]\n",
+    b"\x1b[2J\x1b]0;title\x07\x1b]52;c;aGk=\x07\n",
+    b"\x9b31m \xc2\x9b2J\n",
+    b"safe\rerror: forged\n\x08\x08",
+    "bidi \u202etxt, zero\u200bwidth, tag \U000e0041\n".encode(),
+)
+
+
+@pytest.mark.parametrize("body", HIJACKS)
+def test_terminal_hazard_no_text_of_a_memory_moves_the_cursor(
+    filled: Path, home: Path, body: bytes
 ) -> None:
-    monkeypatch.setenv("CSPACE_INSTANCE", "mercury")
-    answer = cspace("memory", "list", "--host", cwd=filled)
-    assert answer.returncode == 2
-    assert "hint: on the host: cspace memory list --host" in answer.stderr
+    put(home, "user/evil", body)
+    put(home, "user/\x1b[31mname", body)
+    text = body.decode("utf-8", "replace").replace("\n", " ").replace("\r", " ")
+    for path in root(home).glob("user/*evil.md"):
+        path.write_bytes(path.read_bytes().replace(b"About", f"evil {text}".encode()))
+    for words in (("list",), ("show", "evil"), ("search", "evil"), ("list", "--all")):
+        screen = on_terminal("memory", *words, cwd=filled, whole=True)
+        assert all(mark.isprintable() or mark in "\n\t" for mark in screen.out), words
 
 
-@pytest.fixture
-def hosts(filled: Path, home: Path) -> Path:
-    """Return the memory that Claude Code keeps of the project outside of instances."""
-    memory = home / ".claude/projects" / slug_of_path(filled) / "memory"
-    memory.mkdir(parents=True)
-    return memory
+def test_shells_complete_slugs_scopes_projects_and_personas(filled: Path, home: Path) -> None:
+    put(home, "personas/reviewer/tone", "Short.\n")
 
+    def completed(line: str) -> list[str]:
+        asked = {"_CSPACE_COMPLETE": "complete_bash", "COMP_WORDS": f"cspace memory {line}"}
+        at = {"COMP_CWORD": str(len(line.split(" ")) + 1)}
+        return memory(cwd=filled, env=asked | at).stdout.split()
 
-def test_hints_about_the_hosts_memory_lead_to_the_hosts_memory(filled: Path, hosts: Path) -> None:
-    (hosts / "role.md").write_text("---\ntype: project\nmodified: 2020-01-01\n---\n")
-    (hosts / "linked.md").symlink_to("role.md")
-    for words in (("search", "pelican"), ("recall", "pelican"), ("show", "pelican")):
-        answer = cspace("memory", *words, "--host", cwd=filled)
-        assert answer.stderr.endswith("hint: cspace memory list --host\n"), words
-    listed = cspace("memory", "list", "--host", cwd=filled)
-    assert "skipped; see: cspace memory doctor --host\n" in listed.stderr
-    found = cspace("memory", "doctor", "--host", cwd=filled)
-    assert "still true: cspace memory show role.md --host\n" in found.stdout
-
-
-def test_an_empty_memory_of_the_hosts_is_not_filled_by_an_instance(
-    filled: Path, hosts: Path
-) -> None:
-    shown = cspace("memory", "show", "role", "--host", cwd=filled)
-    assert f"{hosts} holds no memory yet\nhint: Claude Code writes it: claude\n" in shown.stderr
-    listed = cspace("memory", "list", "--host", cwd=filled)
-    assert listed.stderr.endswith("no memories yet; Claude Code writes them: claude\n")
-
-
-def test_names_are_completed(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(filled)
-    assert complete_memory("r") == ["role.md"]
-    assert complete_memory("") == ["MEMORY.md", "role.md", "deep/release process.md"]
+    assert completed("show r") == ["rule"]
+    assert completed("edit --scope global ") == ["commits"]
+    assert completed("list --scope p") == [
+        "project", "persona", "personas/reviewer", "projects/other", "projects/web",
+    ]  # fmt: skip
+    assert completed("list --project o") == ["other"]
+    assert completed("persona use r") == ["reviewer"]
+    assert completed("projects use w") == ["web"]
+    assert completed("list --type f") == ["feedback"]

@@ -197,17 +197,23 @@ def inside(person: Person, *words: str, ok: int = 0, place: str = "/workspace") 
 def test_an_agent_reads_the_memory_in_its_instance_as_it_is_on_the_host(
     team: Person, place: str
 ) -> None:
-    listed = inside(team, "memory", "list", place=place)
+    claudes = ("--scope", "claude")
+    listed = inside(team, "memory", "list", *claudes, place=place)
     assert listed["place"]["directory"] == MEMORY
-    assert listed["memories"] == team.cspace("memory", "list", "--json").json["memories"]
-    shown = inside(team, "memory", "show", "user_role", place=place)
+    assert listed["memories"] == team.cspace("memory", "list", *claudes, "--json").json["memories"]
+    shown = inside(team, "memory", "show", "user_role", *claudes, place=place)
     assert shown["text"] == remembered(team, "user_role.md")
-    for part, *words in (("hits", "search", "rust"), ("memories", "recall", "what a person does")):
+    for part, *words in (
+        ("hits", "search", "rust", *claudes),
+        ("memories", "recall", "what a person does"),
+    ):
         found = team.cspace("memory", *words, "--json").json[part]
         assert found
         assert inside(team, "memory", *words, place=place)[part] == found
-    host = team.cspace("memory", "doctor", "--json", ok=8).json["diagnoses"]
-    assert len(inside(team, "memory", "doctor", ok=8, place=place)["diagnoses"]) == len(host)
+    host = team.cspace("memory", "doctor", *claudes, "--json", ok=8).json["diagnoses"]
+    assert len(inside(team, "memory", "doctor", *claudes, ok=8, place=place)["diagnoses"]) == len(
+        host
+    )
     team.inside("mercury", "cspace", "memory", "list", "--host", ok=2)
 
 

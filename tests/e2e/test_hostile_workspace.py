@@ -63,11 +63,28 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("memory", "export", "../memory.tar"),
     ("memory", "import", "../memory.tar"),
     ("sessions", "migrate", "--list"),
-    ("memory", "list"),
-    ("memory", "show", "MEMORY"),
-    ("memory", "search", "planted"),
+    ("memory", "list", "--scope", "claude"),
+    ("memory", "show", "MEMORY", "--scope", "claude"),
+    ("memory", "search", "planted", "--scope", "claude"),
     ("memory", "recall", "planted"),
+    ("memory", "doctor", "--scope", "claude"),
+    ("memory", "write", "rule", "--body", "planted", "--yes"),
+    ("memory", "list"),
+    ("memory", "show", "rule"),
+    ("memory", "search", "planted"),
+    ("memory", "edit", "rule", "--yes"),
+    ("memory", "reindex"),
     ("memory", "doctor"),
+    ("memory", "mv", "rule", "user/rule", "--yes"),
+    ("memory", "rm", "rule", "--scope", "user", "--yes"),
+    ("memory", "path"),
+    ("memory", "projects", "list"),
+    ("memory", "projects", "use", "renamed"),
+    ("memory", "projects", "forget", "renamed"),
+    ("memory", "persona", "use", "reviewer"),
+    ("memory", "persona", "show"),
+    ("memory", "persona", "clear"),
+    ("memory", "adopt", "..", "--memory", "."),
     ("trust",),
     ("doctor",),
     ("doctor", "mercury"),
@@ -239,7 +256,7 @@ def test_planted_hooks_filters_and_settings_hazard_no_command_runs_them_on_the_h
     said = []
     state = person.state("mercury")
     for place in (workspace, state.claude, state.sessions):
-        for asked in ("list", "up --dry-run", "up venus", "init"):
+        for asked in ("list", "up --dry-run", "up venus", "init", "memory list"):
             refused = person.at(place).cspace(*asked.split(), ok=2)
             assert "belongs to an instance" in refused.err
         person.at(place).cspace("context-server")
