@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cspace.memory.adopted import record_adopted
 
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.memory.changes import MAX_BYTES, Change, Operation, apply_change, revision_of
