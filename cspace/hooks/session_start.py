@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
 from cspace.hooks.event import HookEvent
+from cspace.quoting import quote
 from cspace.sessions.budget import estimate_tokens
 from cspace.sessions.place import NOTES, Place, opened
 from cspace.sessions.sections import CURRENT_STATE, NAMES, TASK, find_sections, raw_text
@@ -18,9 +18,6 @@ MOST_CHARACTERS = 9_500
 FIRST = (CURRENT_STATE, TASK)
 _CONTINUED = ("compact", "resume")
 _LEAST_CHARACTERS = 200
-# A notes' line that closes the frame Claude Code puts around what hooks say.
-_FRAME = re.compile(r"<(?=/?\s*system-reminder)", re.IGNORECASE)
-_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def dump_context(context: str) -> str:
@@ -74,7 +71,7 @@ def _render_notes(notes: str, room: int) -> str:
     parts: list[str] = []
     left_out: list[str] = []
     for name, text in _texts(notes):
-        part = _quote(f"## {name}\n{text}")
+        part = quote(f"## {name}\n{text}")
         if _length(part) > room:
             cut = room > _LEAST_CHARACTERS
             left_out.append(f"the end of {name}" if cut else name)
@@ -94,12 +91,6 @@ def _texts(notes: str) -> Iterator[tuple[str, str]]:
     for name in (*FIRST, *(name for name in NAMES if name not in FIRST)):
         if found.get(name):
             yield name, found[name]
-
-
-def _quote(text: str) -> str:
-    """Begin each line with a mark, so that no text of a note can stand outside of the notes."""
-    clean = _UNFIT.sub("\N{REPLACEMENT CHARACTER}", _FRAME.sub("&lt;", text.replace("\r\n", "\n")))
-    return "\n".join(f"| {line}".rstrip() for line in clean.splitlines())
 
 
 def _length(text: str) -> int:
