@@ -42,7 +42,7 @@ for name, summary in (
     ("context", "Read and curate decisions, discoveries and findings."),
     ("findings", "Read and update findings."),
     ("hooks", "Tell Claude Code on this host what memories there are."),
-    ("memory", "Read Claude's memory, and bring it home."),
+    ("memory", "Read, write and approve memories; read Claude's own."),
     ("net", "Say what instances may reach, and what they were refused."),
     ("quarantine", "List, restore and remove what was moved aside."),
     ("sessions", "Show transcripts, and keep notes of sessions."),

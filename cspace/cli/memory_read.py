@@ -111,7 +111,7 @@ def show(  # noqa: PLR0913  one parameter an option
     host: Host = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a memory as it stands; one of several scopes in each of them.
+    """Show a memory as it stands, from each scope that has it.
 
     Byte for byte, but on a terminal with control characters as escapes. With --scope claude: a file
     of Claude's own memory, by its name or as much of it as tells it apart.

@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 
 from cspace import beneath
 from cspace.memory.here import Here
-from cspace.memory.orchestrator import find_target
 from cspace.memory.personas import Personas
 from cspace.memory.projects import Projects
 from cspace.memory.scopes import Kind, Scope
@@ -46,8 +45,10 @@ def count_entries(root: Path, scope: Scope) -> int:
     """Count a scope's entries by their names; one that can not be read has none."""
     if scope.kind is not Kind.ORCHESTRATOR:
         return _count(root, scope.relative, _SUFFIX)
-    target = find_target(root)
-    return _count(target, PurePosixPath(), _SUFFIX) if target else 0
+    from cspace.memory.place import find_place  # noqa: PLC0415  few hosts have one
+
+    place = find_place(root, scope)
+    return _count(place.root, place.relative, _SUFFIX)
 
 
 def _count(root: Path, directory: PurePosixPath, suffix: str) -> int:

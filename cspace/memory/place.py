@@ -5,12 +5,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
-from cspace.docstore.opened import SUFFIX, Opened, reason
+from cspace.docstore.opened import (
+    SUFFIX,
+    Document,
+    Opened,
+    UnreadableDocument,
+    read_document,
+    reason,
+)
 from cspace.errors import CspaceError, UsageError
 from cspace.files import Owner
 from cspace.memory.orchestrator import find_adopted
@@ -76,9 +84,31 @@ class Place:
                 f"{self.directory}: {reason(error)}", hint=self.advice(error)
             ) from error
 
+    def load(self, descriptor: int | None, name: str, called: PurePosixPath) -> Document | None:
+        """Read a file of the directory, None where there is none.
+
+        Args:
+            descriptor: of the directory, None where that is missing.
+            called: what messages call the directory.
+
+        Raises:
+            UnreadableDocument: it is a link, a FIFO, another's file, or too big.
+        """
+        if descriptor is None:
+            return None
+        try:
+            return read_document(called / name, descriptor)
+        except FileNotFoundError:
+            return None
+        except UnreadableDocument as error:
+            look = f"ls -ld {shlex.quote(str(self.directory / name))}"
+            raise UnreadableDocument(
+                str(error), hint=f"look at it and move it away: {look}"
+            ) from error
+
     def advice(self, error: OSError, name: str = "") -> str:
         """Say what to do about what the system refused."""
-        look = f"look at it and move it away: ls -ld {self.directory / name}"
+        look = f"look at it and move it away: ls -ld {shlex.quote(str(self.directory / name))}"
         return _HINTS.get(error.errno or 0, look)
 
 

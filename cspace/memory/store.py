@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cspace.clock import Clock, utc_now
-from cspace.docstore.opened import Skipped, UnreadableDocument, is_document, show_path
+from cspace.docstore.opened import (
+    Document,
+    Skipped,
+    UnreadableDocument,
+    is_document,
+    show_path,
+)
 from cspace.errors import NotFound, UsageError
 from cspace.files import Owner
 from cspace.memory.changes import Change
@@ -23,7 +29,7 @@ from cspace.paths import INDEX
 NEAREST_OF = 500
 
 
-def _nothing(_before: bytes | None, _after: bytes | None) -> None:
+def show_nobody(_before: bytes | None, _after: bytes | None) -> None:
     """Show nobody what is about to be written."""
 
 
@@ -117,13 +123,14 @@ class MemoryStore:
             UsageError: the name can not be one.
             UnreadableDocument: it is a link, a FIFO, another's file, or too big.
         """
+        found = self._find(scope, slug)
+        return found.content if found else None
+
+    def _find(self, scope: Scope, slug: str) -> Document | None:
         check_file(slug)
         place = find_place(self.root, scope)
         with place.opened() as opened:
-            try:
-                return opened.read(slug).content
-            except FileNotFoundError:
-                return None
+            return place.load(opened.descriptor, file_name(slug), scope.relative)
 
     def read(self, scope: Scope, slug: str) -> bytes:
         """Return a memory's bytes; errors as for `find`.
@@ -131,22 +138,18 @@ class MemoryStore:
         Raises:
             NotFound: there is none; the hint names the nearest.
         """
-        content = self.find(scope, slug)
-        if content is None:
-            raise NotFound(f"{scope}/{slug} does not exist", hint=self._nearest(scope, slug))
-        return content
+        return self._get(scope, slug).content
 
     def entry(self, scope: Scope, slug: str) -> Entry:
         """Return what is known of one memory; errors as for `read`."""
-        check_file(slug)
-        with find_place(self.root, scope).opened() as opened:
-            try:
-                found = opened.read(slug)
-            except FileNotFoundError:
-                raise NotFound(
-                    f"{scope}/{slug} does not exist", hint=self._nearest(scope, slug)
-                ) from None
+        found = self._get(scope, slug)
         return parse_entry(scope, slug, found.content, found.status.st_mtime)
+
+    def _get(self, scope: Scope, slug: str) -> Document:
+        found = self._find(scope, slug)
+        if found is None:
+            raise NotFound(f"{scope}/{slug} does not exist", hint=self._nearest(scope, slug))
+        return found
 
     def _nearest(self, scope: Scope, slug: str) -> str:
         slugs = self.slugs(scope)
@@ -173,7 +176,7 @@ class MemoryStore:
         """
         return self._writer().write(change, content, expected, proposal=proposal)
 
-    def change(self, change: Change, seen: Seen = _nothing, *, proposal: str = "") -> Written:
+    def change(self, change: Change, seen: Seen = show_nobody, *, proposal: str = "") -> Written:
         """Apply a change that nobody has to be asked about to what is there, whatever that is.
 
         For scripts: while many append to one memory, each finds its turn.

@@ -18,7 +18,6 @@ from cspace.docstore.opened import (
     Document,
     Opened,
     UnreadableDocument,
-    read_document,
     reason,
     stamp_of,
 )
@@ -35,6 +34,8 @@ CHANGING = ".changing"
 LOCK_SECONDS = 10.0
 # The index is made anew when a person's editor saved it meanwhile.
 TRIES = 20
+# Bytes of an index: ten times what it should have.
+MAX_LISTED = 128 * 1024
 
 
 @contextlib.contextmanager
@@ -100,10 +101,7 @@ class Held:
         return self._read(file_name(slug))
 
     def _read(self, name: str) -> Document | None:
-        try:
-            return read_document(self.relative / name, int(self.directory.name))
-        except FileNotFoundError:
-            return None
+        return self.place.load(int(self.directory.name), name, self.relative)
 
     def check(self, slug: str, expected: str | None) -> Document | None:
         """Return what is there, which is what is expected.
@@ -129,23 +127,34 @@ class Held:
     def check_twins(self, slug: str, *, besides: str = "") -> None:
         """Refuse a new name that differs from another in case only; debris goes on the way.
 
+        Every file is looked at, but for a scope whose index is beyond MAX_LISTED: there every line
+        of the index is, or the cost of a write would grow with the files.
+
         Args:
             besides: a memory that goes at the same time.
 
         Raises:
             Conflict: there is such a one.
         """
+        present = self._read(INDEX.name)
+        if present and len(present.content) > MAX_LISTED:
+            known = index.has_twin(present.content, index.entry_prefix(slug))
+            if known and besides.casefold() != slug:
+                raise self._twin(slug, "another name in the index")
+            return
         own, gone = file_name(slug), file_name(besides)
         names = os.listdir(int(self.directory.name))  # noqa: PTH208  Path takes no descriptor
         if any(name.endswith(TEMPORARY_SUFFIX) for name in names):
             files.sweep(self.directory)
         for name in names:
             if name not in (own, gone) and name.casefold() == own:
-                both = f"{self.relative}/{own} and {name!a}"
-                raise Conflict(
-                    f"{both} are one file where case does not count",
-                    hint="choose another name, or change that memory",
-                )
+                raise self._twin(slug, ascii(name))
+
+    def _twin(self, slug: str, other: str) -> Conflict:
+        return Conflict(
+            f"{self.relative / file_name(slug)} and {other} are one file where case does not count",
+            hint="choose another name, or change that memory",
+        )
 
     def put(self, slug: str, content: bytes | None, before: Document | None) -> None:
         """Put a memory and its line in their places, or take both away.
@@ -171,7 +180,7 @@ class Held:
     def reindex(self) -> int:
         """Write all lines of the index anew; return how many they are. Errors as for `put`."""
         lines = self._lines()
-        self._rewrite(lambda document: index.set_lines(document, lines))
+        self.rewrite(lambda document: index.set_lines(document, lines))
         return len(lines)
 
     def point(self, prefix: bytes, line: bytes | None) -> None:
@@ -181,9 +190,10 @@ class Held:
             changed = index.set_line(document, prefix, line)
             return index.set_lines(document, [line] if line else []) if changed is None else changed
 
-        self._rewrite(change)
+        self.rewrite(change)
 
-    def _rewrite(self, change: Callable[[bytes], bytes]) -> None:
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Replace the index by what change makes of it. Errors as for `put`."""
         for _ in range(TRIES):
             present = self._read(INDEX.name)
             with self._index((present, change(present.content if present else b""))) as written:
