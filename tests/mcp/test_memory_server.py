@@ -501,7 +501,7 @@ def test_an_answer_counts_once_and_for_nothing_but_its_question(caller: Caller) 
 def test_the_process_that_clients_start_asks_and_writes(
     command: list[str], environment: Environment, home: Path, repo: Path, mode: str
 ) -> None:
-    person = Person("accept", YES)
+    person: Any = Person("accept", YES)
     words = [*command[1:], "--toolset", "memory", "--root", str(repo)]
     start = StdioServerParameters(command=command[0], args=words, env=environment)
 
