@@ -84,9 +84,7 @@ class _Sweep:
                     self._look(_Found(scope, slug), content)
 
     def _documents(self, scope: Scope, directory: Opened) -> Iterator[tuple[str, bytes]]:
-        for slug in sorted(directory.list_stems()):
-            if slug == INDEX.stem:
-                continue
+        for slug in sorted(set(directory.list_stems()) - {INDEX.stem}):
             try:
                 yield slug, directory.read(slug).content
             except FileNotFoundError:
