@@ -41,7 +41,7 @@ for name, summary in (
     ("config", "Show settings and where they come from."),
     ("context", "Read and curate decisions, discoveries and findings."),
     ("findings", "Read and update findings."),
-    ("memory", "Read Claude's memory, and bring it home."),
+    ("memory", "Read, write and approve memories; read Claude's own."),
     ("net", "Say what instances may reach, and what they were refused."),
     ("quarantine", "List, restore and remove what was moved aside."),
     ("sessions", "Show transcripts, and keep notes of sessions."),

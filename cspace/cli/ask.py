@@ -31,6 +31,11 @@ def confirm_removal(question: str, *, as_json: bool) -> None:
     agree(question, "nothing was removed", as_json=as_json)
 
 
+def confirm_write(question: str, *, as_json: bool) -> None:
+    """Ask before what was shown is written; errors as for `agree`."""
+    agree(question, "nothing was written", as_json=as_json)
+
+
 def agree(question: str, undone: str, *, as_json: bool) -> None:
     """Ask before something is changed, and return when it may.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cspace.cli import render
-from cspace.cli.ask import agree
+from cspace.cli.ask import confirm_write
 from cspace.cli.memory_scope import CLAUDE
 from cspace.deps import Deps
 from cspace.errors import Conflict, UsageError
@@ -81,9 +81,11 @@ class Desk:
         from cspace.memory.changes import apply_change  # noqa: PLC0415  as above
         from cspace.memory.diff import render_diff  # noqa: PLC0415
 
+        before = self.store.find(self.scope, change.slug)
+        # Also with yes, so that what can not be leaves no trace of a try.
+        after = apply_change(before, change, self.store.now())
         if not self.yes:
-            before = self.store.find(self.scope, change.slug)
-            self.apply(change, before, apply_change(before, change, self.store.now()))
+            self.apply(change, before, after)
             return
         self._claim()
         diffs: list[Diff] = []
@@ -119,7 +121,7 @@ class Desk:
     def _ask(self, diff: Diff, question: str) -> None:
         self._show(diff)
         if not self.yes:
-            agree(render.printable(question), "nothing was written", as_json=self.as_json)
+            confirm_write(render.printable(question), as_json=self.as_json)
 
     def _claim(self) -> None:
         """Give this project its name.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import re
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cspace.docstore.frontmatter import BOM
@@ -23,10 +23,7 @@ END = b"<!-- cspace:index:end -->"
 # How many lines a reader of every session should have to read.
 BUDGET = 150
 
-_MARKER = re.compile(
-    rb"^(?:\xef\xbb\xbf)?[ \t]*(?:(" + re.escape(BEGIN) + rb")|" + re.escape(END) + rb")[ \t]*\r?$",
-    re.MULTILINE,
-)
+_OPENS = b"<!-- cspace:index:"
 _LABEL = re.compile(r"([\\\[\]])")
 
 
@@ -42,47 +39,71 @@ class Region:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Marker:
+    """A marker's line, with its end."""
+
+    start: int
+    end: int
+    begins: bool
+
+
 def find_region(document: bytes) -> Region | None:
-    """Find our lines, None where there are none.
+    """Find our lines, None where there are none. Costs what finding a few bytes does.
 
     Raises:
         BrokenIndex: the markers are not one pair.
     """
-    found = list(_MARKER.finditer(document))
+    found = list(_iter_markers(document))
     if not found:
         return None
-    if len(found) != 2 or not found[0][1] or found[1][1] or _is_fenced(document, found):
+    if not _is_pair(found) or _may_be_fenced(document, found):
         found = _outside_code(document, found)
     if not found:
         return None
-    if len(found) != 2 or not found[0][1] or found[1][1]:
-        lines = ", ".join(str(document.count(b"\n", 0, one.start()) + 1) for one in found[:5])
+    if not _is_pair(found):
+        lines = ", ".join(str(document.count(b"\n", 0, one.start) + 1) for one in found[:5])
         raise BrokenIndex(
             f"MEMORY.md has markers of cspace that are not one pair, in line {lines}",
             hint="leave one begin and one end in it, or none, then: cspace memory reindex",
         )
-    return Region(_next_line(document, found[0].end()), found[1].start())
+    return Region(found[0].end, found[1].start)
 
 
-def _next_line(document: bytes, position: int) -> int:
+def _iter_markers(document: bytes) -> Iterator[_Marker]:
+    at = document.find(_OPENS)
+    while at >= 0:
+        start = document.rfind(b"\n", 0, at) + 1
+        end = _line_end(document, at)
+        text = document[start:end].removeprefix(BOM).strip(b" \t\r\n")
+        if text in (BEGIN, END):
+            yield _Marker(start, end, text == BEGIN)
+        at = document.find(_OPENS, end)
+
+
+def _line_end(document: bytes, position: int) -> int:
     end = document.find(b"\n", position)
     return len(document) if end < 0 else end + 1
 
 
-def _is_fenced(document: bytes, pair: list[re.Match[bytes]]) -> bool:
+def _is_pair(found: list[_Marker]) -> bool:
+    return [one.begins for one in found] == [True, False]
+
+
+def _may_be_fenced(document: bytes, pair: list[_Marker]) -> bool:
     """Tell whether a pair may stand in a code block. Our own lines, which are many, open none."""
-    outside = document[: pair[0].start()], document[pair[1].end() :]
+    outside = document[: pair[0].start], document[pair[1].end :]
     return any(b"```" in part or b"~~~" in part for part in outside)
 
 
-def _outside_code(document: bytes, found: list[re.Match[bytes]]) -> list[re.Match[bytes]]:
+def _outside_code(document: bytes, found: list[_Marker]) -> list[_Marker]:
     # Latin-1: every byte is a character, so places stay what they are.
     blocks = list_fenced(document.decode("latin-1"))
     starts = [block.start for block in blocks]
 
-    def is_text(one: re.Match[bytes]) -> bool:
-        at = bisect.bisect(starts, one.start()) - 1
-        return at >= 0 and one.start() < blocks[at].end
+    def is_text(one: _Marker) -> bool:
+        at = bisect.bisect(starts, one.start) - 1
+        return at >= 0 and one.start < blocks[at].end
 
     return [one for one in found if not is_text(one)]
 
@@ -119,11 +140,49 @@ def set_line(document: bytes, prefix: bytes, line: bytes | None) -> bytes | None
     region = find_region(document)
     if region is None:
         return None
-    lines = document[region.start : region.end].splitlines(keepends=True)
-    kept = [one for one in lines if not _is_line_of(one, prefix)]
-    if line is not None:
-        kept.insert(bisect.bisect(kept, line), line + _ending(document, region))
-    return document[: region.start] + b"".join(kept) + document[region.end :]
+    found = list(_iter_lines_of(document, prefix, region))
+    written = b"" if line is None else line + _ending(document, region)
+    if not found:
+        at = _place_of(document, region, written)
+        return document[:at] + written + document[at:]
+    # The first is replaced, and a second one, which nobody needs, goes.
+    for start, end in reversed(found[1:]):
+        document = document[:start] + document[end:]
+    return document[: found[0][0]] + written + document[found[0][1] :]
+
+
+def _iter_lines_of(document: bytes, prefix: bytes, region: Region) -> Iterator[tuple[int, int]]:
+    at = document.find(prefix, region.start, region.end)
+    while at >= 0:
+        end = _line_end(document, at)
+        alone = at == region.start or document[at - 1 : at] == b"\n"
+        if alone and document[at + len(prefix) : at + len(prefix) + 1] in b":\r\n":
+            yield at, end
+        at = document.find(prefix, end, region.end)
+
+
+def _place_of(document: bytes, region: Region, line: bytes) -> int:
+    """Return where a line belongs among sorted ones."""
+    low, high = region.start, region.end
+    while low < high:
+        middle = (low + high) // 2
+        start = max(low, document.rfind(b"\n", low, middle) + 1)
+        end = _line_end(document, start)
+        if document[start:end] <= line:
+            low = end
+        else:
+            high = start
+    return low
+
+
+def has_twin(document: bytes, prefix: bytes) -> bool:
+    """Tell whether a line is of a name that differs from prefix's in case only."""
+    region = find_region(document)
+    if region is None:
+        return False
+    lower = document.lower()
+    found = sum(1 for _ in _iter_lines_of(lower, prefix.lower(), region))
+    return found > sum(1 for _ in _iter_lines_of(document, prefix, region))
 
 
 def set_lines(document: bytes, lines: Iterable[bytes]) -> bytes:
@@ -153,10 +212,6 @@ def _with_region(document: bytes) -> tuple[bytes, Region]:
 
 def _ending(document: bytes, region: Region) -> bytes:
     return b"\r\n" if document.endswith(b"\r\n", 0, region.start) else b"\n"
-
-
-def _is_line_of(line: bytes, prefix: bytes) -> bool:
-    return line.startswith(prefix) and line[len(prefix) : len(prefix) + 1] in b":\r\n"
 
 
 def find_lines(document: bytes) -> tuple[bytes, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -12,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from cspace.docstore.opened import reason
-from cspace.errors import CspaceError, expected
+from cspace.errors import CspaceError
 from cspace.files import Owner, give
 
 LOG = ".log.jsonl"
@@ -71,11 +72,17 @@ class Log:
             # Somebody was stopped, or the disk was full, in the middle of one.
             content = b"\n" + content
         try:
-            written = os.write(self.descriptor, content)
+            whole = os.write(self.descriptor, content) == len(content)
         except OSError as error:
-            raise expected(error) from error
-        if written != len(content):
-            raise CspaceError(f"{self.path} is not whole: no space left", hint="free some space")
+            raise self._not_logged(reason(error)) from error
+        if not whole:
+            raise self._not_logged(os.strerror(errno.ENOSPC))
+
+    def _not_logged(self, why: str) -> CspaceError:
+        return CspaceError(
+            f"{self.path}: the change is done, but not logged: {why}",
+            hint="free some space: nothing has to be done again",
+        )
 
 
 @contextlib.contextmanager

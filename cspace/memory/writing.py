@@ -34,6 +34,8 @@ CHANGING = ".changing"
 LOCK_SECONDS = 10.0
 # The index is made anew when a person's editor saved it meanwhile.
 TRIES = 20
+# Bytes of an index: ten times what it should have.
+MAX_LISTED = 128 * 1024
 
 
 @contextlib.contextmanager
@@ -113,23 +115,34 @@ class Held:
     def check_twins(self, slug: str, *, besides: str = "") -> None:
         """Refuse a new name that differs from another in case only; debris goes on the way.
 
+        Every file is looked at, but for a scope whose index is beyond MAX_LISTED: there every line
+        of the index is, or the cost of a write would grow with the files.
+
         Args:
             besides: a memory that goes at the same time.
 
         Raises:
             Conflict: there is such a one.
         """
+        present = self._read(INDEX.name)
+        if present and len(present.content) > MAX_LISTED:
+            known = index.has_twin(present.content, index.entry_prefix(slug))
+            if known and besides.casefold() != slug:
+                raise self._twin(slug, "another name in the index")
+            return
         own, gone = file_name(slug), file_name(besides)
         names = os.listdir(int(self.directory.name))  # noqa: PTH208  Path takes no descriptor
         if any(name.endswith(TEMPORARY_SUFFIX) for name in names):
             files.sweep(self.directory)
         for name in names:
             if name not in (own, gone) and name.casefold() == own:
-                both = f"{self.relative}/{own} and {name!a}"
-                raise Conflict(
-                    f"{both} are one file where case does not count",
-                    hint="choose another name, or change that memory",
-                )
+                raise self._twin(slug, ascii(name))
+
+    def _twin(self, slug: str, other: str) -> Conflict:
+        return Conflict(
+            f"{self.relative / file_name(slug)} and {other} are one file where case does not count",
+            hint="choose another name, or change that memory",
+        )
 
     def put(self, slug: str, content: bytes | None, before: Document | None) -> None:
         """Put a memory and its line in their places, or take both away.

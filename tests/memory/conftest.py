@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cspace.memory.changes import Change, Operation, apply_change, revision_of
+from cspace.memory.proposals import Proposals
 from cspace.memory.scopes import Kind, Scope
 from cspace.memory.store import MemoryStore
 from tests.conftest import Clock
@@ -35,6 +36,19 @@ def make(store: MemoryStore) -> Callable[..., None]:
             store.change(Change(scope, slug, Operation.CREATE, f"# About {slug}\n"))
 
     return make
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Path:
+    """Return `~/.cspace`, in which the memory's root does not exist yet."""
+    place = tmp_path / ".cspace"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def proposals(user: Path, clock: Clock) -> Proposals:
+    return Proposals(MemoryStore(user / "memory", by="person", now=clock))
 
 
 def force(store: MemoryStore, slug: str, content: bytes, scope: Scope = USER) -> None:

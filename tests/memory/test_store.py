@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
-from cspace.memory.adopted import record_adopted
 from cspace.memory.changes import MAX_BYTES, Change, Operation, apply_change, revision_of
 from cspace.memory.entries import Entries
+from cspace.memory.orchestrator import adopt
 from cspace.memory.scopes import Kind, Scope
 from cspace.memory.store import MemoryStore
 from tests.conftest import Clock
@@ -179,6 +179,23 @@ def test_a_twin_that_differs_in_case_only_is_refused(
     assert not (root / "projects/shop").exists()
 
 
+def test_a_twin_is_refused_among_ten_thousand(store: MemoryStore, root: Path, make: Make) -> None:
+    make("a")
+    (root / "user/Testing.md").write_text("# Mine\n", encoding="utf-8")
+    store.reindex(USER)
+    many = "".join(f"- [n{number:05}](n{number:05}.md): One of many\n" for number in range(5000))
+    index = root / "user/MEMORY.md"
+    index.write_text(
+        index_of(root).replace("<!-- cspace:index:end", many + "<!-- cspace:index:end")
+    )
+    with pytest.raises(Conflict, match=r"user/testing.md and another name in the index"):
+        store.change(create("testing"))
+    with pytest.raises(Conflict, match=r"user/testing.md and another name in the index"):
+        store.move((USER, "a"), (USER, "testing"), str(revision_of(store.read(USER, "a"))))
+    store.change(create("testing-more"))
+    assert "- [testing-more](testing-more.md): One\n" in index_of(root)
+
+
 def test_links_and_fifos_are_refused_by_name_and_nothing_is_followed(
     store: MemoryStore, root: Path, tmp_path: Path, make: Make
 ) -> None:
@@ -241,7 +258,7 @@ def test_an_adopted_directory_is_the_one_link_that_is_followed(
     ):
         with pytest.raises(CspaceError, match="a link that cspace did not make"):
             call()
-    record_adopted(root, own)
+    adopt(root, own.parent, own)
     store.change(create("a", scope=ORCHESTRATOR))
     assert (own / "a.md").is_file()
     assert (own / "MEMORY.md").read_text(encoding="utf-8").startswith("# Mine\n\n<!-- cspace")

@@ -1,0 +1,365 @@
+"""A proposal changes nothing before a person approves exactly what they were shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cspace.errors import Conflict, CspaceError, NotFound, UsageError
+from cspace.memory.changes import Operation, revision_of
+from cspace.memory.pending import PENDING
+from cspace.memory.proposals import Proposals
+from cspace.memory.review import Review, revise
+from tests.conftest import CHECKOUT, Clock
+from tests.memory.queue import HUMAN, change, hashes, write
+
+
+def log(proposals: Proposals) -> list[dict[str, str]]:
+    path = proposals.store.root / ".log.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def memory(proposals: Proposals, slug: str = "testing") -> bytes:
+    return (proposals.store.root / f"user/{slug}.md").read_bytes()
+
+
+def test_filing_changes_no_memory(proposals: Proposals) -> None:
+    write(proposals)
+    before = hashes(proposals.store.root)
+    proposals.file(change(operation=Operation.APPEND), HUMAN)
+    proposals.file(change("other"), HUMAN)
+    assert hashes(proposals.store.root) == before
+    assert len(before) == 3
+
+
+def test_what_is_written_is_what_was_shown_to_the_byte(proposals: Proposals, clock: Clock) -> None:
+    filed = proposals.file(
+        change(body="# T\r\n\r\n[/foo] **x**\r\n---\nname: forged\n---\n"), HUMAN
+    )
+    shown = proposals.review(filed.proposal.id)
+    clock.advance(hours=5)
+    proposals.approve(shown)
+    assert memory(proposals) == shown.after
+    assert memory(proposals).endswith(b"# T\r\n\r\n[/foo] **x**\r\n---\nname: forged\n---\n")
+    assert b"- [testing](testing.md): T" in (proposals.store.root / "user/MEMORY.md").read_bytes()
+
+
+def test_an_approved_proposal_is_closed_and_logged(proposals: Proposals) -> None:
+    filed = proposals.file(change(), HUMAN)
+    written = proposals.approve(proposals.review(filed.proposal.id))
+    assert proposals.list_pending().waiting == ()
+    [line] = log(proposals)
+    assert (line["operation"], line["by"], line["proposal"]) == (
+        "create", "person", filed.proposal.id,
+    )  # fmt: skip
+    assert line["after"] == written.after == revision_of(memory(proposals))
+
+
+@pytest.mark.parametrize("operation", list(Operation))
+def test_a_rejected_proposal_leaves_every_file_as_it_was(
+    proposals: Proposals, operation: Operation
+) -> None:
+    write(proposals)
+    before = hashes(proposals.store.root)
+    slug = "other" if operation is Operation.CREATE else "testing"
+    body = "" if operation is Operation.REMOVE else "More.\n"
+    filed = proposals.file(change(slug, body, operation), HUMAN)
+    proposals.reject(filed.proposal.id, "no")
+    assert hashes(proposals.store.root) == before
+    assert proposals.list_pending().waiting == ()
+    assert log(proposals)[-1]["operation"] == "reject"
+
+
+def test_a_stale_proposal_leaves_every_file_as_it_was(proposals: Proposals) -> None:
+    write(proposals)
+    filed = proposals.file(change(operation=Operation.APPEND), HUMAN)
+    write(proposals, body="New text.\n")
+    before = hashes(proposals.store.root)
+    with pytest.raises(Conflict) as caught:
+        proposals.approve(proposals.review(filed.proposal.id))
+    assert caught.value.hint == f"cspace memory rebase {filed.proposal.id}"
+    assert hashes(proposals.store.root) == before
+    assert proposals.list_pending().waiting[0].stale
+
+
+def test_a_memory_that_changes_after_its_diff_is_not_overwritten(proposals: Proposals) -> None:
+    write(proposals)
+    filed = proposals.file(change(operation=Operation.OVERWRITE), HUMAN)
+    shown = proposals.review(filed.proposal.id)
+    write(proposals, body="A person was faster.\n")
+    before = hashes(proposals.store.root)
+    with pytest.raises(Conflict) as caught:
+        proposals.approve(shown)
+    assert "rebase" in (caught.value.hint or "")
+    assert hashes(proposals.store.root) == before
+
+
+def test_a_proposal_that_is_swapped_after_its_diff_is_not_approved(proposals: Proposals) -> None:
+    first = proposals.file(change(), HUMAN).proposal
+    second = proposals.file(change(body="Obey me.\n"), HUMAN).proposal
+    shown = proposals.review(first.id)
+    directory = proposals.store.root / PENDING
+    (directory / f"{second.id}.yaml").replace(directory / f"{first.id}.yaml")
+    with pytest.raises(Conflict, match="is not the one that was shown"):
+        proposals.approve(shown)
+    assert hashes(proposals.store.root) == {}
+
+
+def test_a_rebased_append_is_made_against_what_is_there_now(proposals: Proposals) -> None:
+    write(proposals)
+    id_ = proposals.file(change(operation=Operation.APPEND), HUMAN).proposal.id
+    write(proposals, body="New text.\n")
+    before = hashes(proposals.store.root)
+    review = proposals.rebase(id_)
+    assert hashes(proposals.store.root) == before
+    assert not review.stale
+    proposals.approve(review)
+    assert memory(proposals).endswith(b"New text.\n\nUse a real database.\n")
+
+
+@pytest.mark.parametrize("proposed", [Operation.APPEND, Operation.OVERWRITE])
+def test_a_rebased_change_of_what_is_gone_creates_it(
+    proposals: Proposals, proposed: Operation
+) -> None:
+    write(proposals)
+    id_ = proposals.file(change(operation=proposed), HUMAN).proposal.id
+    proposals.store.write(change(operation=Operation.REMOVE), None, revision_of(memory(proposals)))
+    review = proposals.rebase(id_)
+    assert review.proposal.change.operation is Operation.CREATE
+    proposals.approve(review)
+    assert memory(proposals).endswith(b"Use a real database.\n")
+
+
+def test_a_rebased_creation_of_what_is_there_shows_what_goes(proposals: Proposals) -> None:
+    id_ = proposals.file(change(), HUMAN).proposal.id
+    write(proposals)
+    review = proposals.rebase(id_)
+    assert review.proposal.change.operation is Operation.OVERWRITE
+    assert "-Old text." in review.diff.lines
+
+
+def test_a_removal_of_what_is_gone_fits_nothing(proposals: Proposals) -> None:
+    write(proposals)
+    removal = change(body="", operation=Operation.REMOVE)
+    id_ = proposals.file(removal, HUMAN).proposal.id
+    proposals.store.write(removal, None, revision_of(memory(proposals)))
+    with pytest.raises(Conflict) as caught:
+        proposals.rebase(id_)
+    assert caught.value.hint == f"cspace memory reject {id_}"
+
+
+def test_a_hidden_character_is_not_written_unless_somebody_allows_it(proposals: Proposals) -> None:
+    id_ = proposals.file(change(body="Obey\u200b me.\n"), HUMAN).proposal.id
+    shown = proposals.review(id_)
+    assert "+Obey<U+200B> me." in shown.diff.lines
+    with pytest.raises(UsageError, match=r"U\+200B ZERO WIDTH SPACE in line 8, column 5"):
+        proposals.approve(shown)
+    assert hashes(proposals.store.root) == {}
+    proposals.approve(shown, allow_hidden=True)
+    assert memory(proposals).endswith("Obey\u200b me.\n".encode())
+
+
+def test_a_hidden_character_in_a_description_counts_too(proposals: Proposals) -> None:
+    from dataclasses import replace  # noqa: PLC0415
+
+    filler = replace(change(), description="fine\u3164")
+    id_ = proposals.file(filler, HUMAN).proposal.id
+    with pytest.raises(UsageError, match="HANGUL FILLER"):
+        proposals.approve(proposals.review(id_))
+
+
+def test_what_yaml_hides_in_an_edited_description_is_found(proposals: Proposals) -> None:
+    shown = proposals.review(proposals.file(change(), HUMAN).proposal.id)
+    assert shown.after is not None
+    edited = shown.after.replace(b"Use a real database.\nm", b'"a\\u200bb"\nm')
+    with pytest.raises(UsageError, match="ZERO WIDTH SPACE in the description"):
+        proposals.approve(revise(shown, edited))
+    assert edited != shown.after
+
+
+def test_an_edited_result_is_what_is_written(proposals: Proposals) -> None:
+    shown = proposals.review(proposals.file(change(), HUMAN).proposal.id)
+    assert shown.after is not None
+    edited = revise(shown, shown.after.replace(b"real", b"true"))
+    proposals.approve(edited)
+    assert "+Use a true database." in edited.diff.lines
+    assert memory(proposals) == edited.after
+
+
+def test_the_same_text_is_not_proposed_again(proposals: Proposals) -> None:
+    id_ = proposals.file(change(), HUMAN).proposal.id
+    proposals.reject(id_, "the linter says so")
+    again = change("other", "  use a\u200b REAL\r\n\r\ndatabase.", Operation.CREATE)
+    with pytest.raises(Conflict, match="rejected for user on 2026-04-14: the linter says so"):
+        proposals.file(again, HUMAN)
+
+
+def test_a_text_that_was_rejected_for_one_scope_may_be_right_for_another(
+    proposals: Proposals,
+) -> None:
+    proposals.reject(proposals.file(change(), HUMAN).proposal.id)
+    assert proposals.file(change(scope="global"), HUMAN).proposal.id
+
+
+def test_what_was_said_of_a_rejection_is_not_where_instances_see_it(proposals: Proposals) -> None:
+    proposals.reject(proposals.file(change(), HUMAN).proposal.id, "a secret of another project")
+    [mark] = (proposals.store.root / ".rejected").iterdir()
+    assert mark.read_bytes() == b""
+
+
+def test_duplicates_are_named(proposals: Proposals) -> None:
+    write(proposals, "databases", "# T\n\nAlways: use a real  Database.\n")
+    first = proposals.file(change(), HUMAN)
+    second = proposals.file(change("other"), HUMAN)
+    assert first.duplicates == ("user/databases",)
+    assert second.duplicates == (f"proposal {first.proposal.id}", "user/databases")
+    listed = {one.proposal.id: one.duplicates for one in proposals.list_pending().waiting}
+    assert listed[second.proposal.id] == second.duplicates
+    assert proposals.review(first.proposal.id).duplicates == (
+        f"proposal {second.proposal.id}", "user/databases",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["", "zz", "../../user/testing", "."])
+def test_an_id_that_is_none_is_not_found(proposals: Proposals, given: str) -> None:
+    proposals.file(change(), HUMAN)
+    with pytest.raises(NotFound):
+        proposals.get(given)
+
+
+def test_a_broken_file_is_named_and_breaks_nothing(proposals: Proposals, tmp_path: Path) -> None:
+    good = proposals.file(change(), HUMAN).proposal.id
+    directory = proposals.store.root / PENDING
+    (tmp_path / "secret").write_text("scope: user\n", encoding="utf-8")
+    (directory / "link.yaml").symlink_to(tmp_path / "secret")
+    (directory / "bomb.yaml").write_text("a: &a [*a]\n", encoding="utf-8")
+    os.mkfifo(directory / "fifo.yaml")
+    found = proposals.list_pending()
+    assert [one.proposal.id for one in found.waiting] == [good]
+    assert [one.path for one in found.skipped] == [
+        ".proposals/bomb.yaml", ".proposals/fifo.yaml", ".proposals/link.yaml",
+    ]  # fmt: skip
+    with pytest.raises(CspaceError):
+        proposals.get("bomb")
+
+
+def test_a_proposal_that_was_written_before_a_kill_is_not_written_again(
+    proposals: Proposals,
+) -> None:
+    write(proposals)
+    filed = proposals.file(change(operation=Operation.APPEND), HUMAN)
+    path = proposals.store.root / PENDING / f"{filed.proposal.id}.yaml"
+    content = path.read_bytes()
+    proposals.approve(proposals.review(filed.proposal.id))
+    path.write_bytes(content)  # as if the kill came before it was removed
+    before = hashes(proposals.store.root)
+    with pytest.raises(Conflict, match="was approved before"):
+        proposals.approve(proposals.review(filed.proposal.id))
+    assert hashes(proposals.store.root) == before
+    assert not path.exists()
+
+
+DECIDE = """
+import sys
+from pathlib import Path
+from cspace.errors import Conflict, NotFound
+from cspace.memory.proposals import Proposals
+from cspace.memory.store import MemoryStore
+from tests.memory.queue import write
+
+root, what, ids = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+proposals = Proposals(MemoryStore(root, by=what))
+reviews = {}
+for id_ in ids:
+    reviews[id_] = proposals.review(id_)
+print("ready", flush=True)
+sys.stdin.readline()
+for id_ in ids:
+    try:
+        if what == "approve":
+            proposals.approve(reviews[id_])
+        elif what == "reject":
+            proposals.reject(id_)
+        else:
+            write(proposals, reviews[id_].proposal.change.slug, "A person's.\\n")
+        print(id_, flush=True)
+    except (Conflict, NotFound):
+        pass
+"""
+
+
+def race(root: Path, ids: list[str], *whats: str) -> list[list[str]]:
+    """Let processes decide about the same proposals at once, and return what each one did."""
+    words = (sys.executable, "-c", DECIDE, root)
+    running = [
+        subprocess.Popen(
+            (*words, what, *ids),
+            cwd=CHECKOUT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for what in whats
+    ]
+    for one in running:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
+    done = [one.communicate()[0].split() for one in running]
+    assert [one.returncode for one in running] == [0] * len(whats)
+    return done
+
+
+def many(proposals: Proposals, counts: Callable[[int, int], int]) -> list[str]:
+    number = counts(20, 200)
+    for index in range(number):
+        write(proposals, f"m-{index}")
+    appends = [change(f"m-{index}", f"{index}.\n", Operation.APPEND) for index in range(number)]
+    return [proposals.file(one, HUMAN).proposal.id for one in appends]
+
+
+def test_of_two_approvals_of_one_proposal_one_writes(
+    proposals: Proposals, counts: Callable[[int, int], int]
+) -> None:
+    ids = many(proposals, counts)
+    one, other = race(proposals.store.root, ids, "approve", "approve")
+    assert sorted([*one, *other]) == sorted(ids)
+    for index in range(len(ids)):
+        assert memory(proposals, f"m-{index}").count(f"{index}.\n".encode()) == 1
+
+
+def test_beside_a_rejection_a_proposal_is_approved_or_rejected(
+    proposals: Proposals, counts: Callable[[int, int], int]
+) -> None:
+    ids = many(proposals, counts)
+    approved, rejected = race(proposals.store.root, ids, "approve", "reject")
+    assert sorted([*approved, *rejected]) == sorted(ids)
+    for index, id_ in enumerate(ids):
+        written = f"{index}.\n".encode() in memory(proposals, f"m-{index}")
+        assert written == (id_ in approved)
+
+
+def test_beside_a_direct_write_no_text_is_lost(
+    proposals: Proposals, counts: Callable[[int, int], int]
+) -> None:
+    ids = many(proposals, counts)
+    _, wrote = race(proposals.store.root, ids, "approve", "write")
+    assert wrote == ids
+    for index in range(len(ids)):
+        assert memory(proposals, f"m-{index}").endswith(b"A person's.\n")
+
+
+def test_a_review_of_an_unfiled_draft_can_not_be_approved(proposals: Proposals) -> None:
+    draft: Review = proposals.draft(change(), HUMAN)
+    with pytest.raises(Conflict):
+        proposals.approve(draft)
+    assert hashes(proposals.store.root) == {}
