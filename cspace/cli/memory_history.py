@@ -50,7 +50,7 @@ def init(
     git: Annotated[bool, typer.Option("--git", help="Make it a git repository.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Keep all memories in git: from then on each approved write is a commit.
+    """Keep memories in git, each approved write as a commit.
 
     The repository is the memory's root itself. A repository that is there is taken over when it
     holds nothing but memories. The orchestrator's own directory is not in it.

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
 # An empty home in which nothing says that this is an instance.
 HOST = "/tmp/host"
-ON_HOST = ("env", "-u", "CSPACE_INSTANCE", "-u", "CLAUDE_CONFIG_DIR", f"HOME={HOST}", "-C", HOST)
+ON_HOST = ("env", "-C", HOST, "-u", "CSPACE_INSTANCE", "-u", "CLAUDE_CONFIG_DIR", f"HOME={HOST}")
 HELLO = json.dumps([[{"text": "Hello."}]])
 TELLS = "has entries for this session: "
 
