@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cspace.lifecycle.leftovers import Machine
     from cspace.lifecycle.recorded_context import Recorder
     from cspace.memory.here import Here, Wanted
+    from cspace.memory.keeping import Keeper
     from cspace.memory.orchestrator import Adopted
     from cspace.memory.projects import Known
     from cspace.memory.scopes import Scope
@@ -109,7 +110,7 @@ class Deps:
         return MemoryStore(self.memory_root, find_owner(), account_name(), utc_now)
 
     def memory_to_change(self, words: str = "") -> MemoryStore:
-        """Open the curated memory for a person's change.
+        """Open the curated memory for a person's change, which is a commit where git keeps it.
 
         Args:
             words: of the command that does it, for the hint.
@@ -123,7 +124,31 @@ class Deps:
                 hint="cspace memory propose SLUG --body TEXT"
                 + (f"; or on the host: cspace memory {words}" if words else ""),
             )
-        return self.memory()
+        from cspace.memory.recorded import open_store  # noqa: PLC0415  loads YAML
+
+        return open_store(self.memory(), self.report)
+
+    def memory_keeper(self) -> Keeper:
+        """Join the curated memory with the git repository that keeps it.
+
+        Raises:
+            UsageError: none does, or this is an instance.
+        """
+        from cspace.memory.keeping import Keeper  # noqa: PLC0415  loads YAML
+        from cspace.memory.repository import find_repository  # noqa: PLC0415
+
+        if self.inside:
+            raise UsageError(
+                "the memory's history is on the host: not inside an instance",
+                hint="on the host: cspace memory history",
+            )
+        store = self.memory()
+        repository = find_repository(store.root, store.owner)
+        if repository is None:
+            raise UsageError(
+                f"{store.root} is not kept in git by cspace", hint="cspace memory init --git"
+            )
+        return Keeper(repository, store, self.report)
 
     @cached_property
     def here(self) -> Here:

@@ -14,7 +14,7 @@ from pathlib import Path
 from cspace.git import AS_STORED, Staged, git, is_configured
 
 # No program of the repository's configuration runs, and no index is written in another form.
-_QUIET = (
+QUIET = (
     *("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"),
     *("-c", "core.splitIndex=false", "-c", "i18n.commitEncoding=UTF-8"),
 )
@@ -65,7 +65,7 @@ def list_tree(repository: Path, commit: str, path: str) -> dict[bytes, Staged]:
 
 def list_unmerged(repository: Path, path: str) -> tuple[bytes, ...]:
     """Return the paths at and below path that wait for a person to resolve a conflict."""
-    words = (*_QUIET, "ls-files", "--unmerged", "--full-name", "-z", "--", path)
+    words = (*QUIET, "ls-files", "--unmerged", "--full-name", "-z", "--", path)
     lines = filter(None, git(repository, *words).stdout.split(b"\0"))
     return tuple(dict.fromkeys(line.partition(b"\t")[2] for line in lines))
 
@@ -73,7 +73,7 @@ def list_unmerged(repository: Path, path: str) -> tuple[bytes, ...]:
 def list_ignored(repository: Path, paths: Iterable[bytes]) -> frozenset[bytes]:
     """Return which of these paths git ignores; one that it tracks is never ignored."""
     asked = b"".join(path + b"\0" for path in paths)
-    words = (*_QUIET, "check-ignore", "-z", "--stdin")
+    words = (*QUIET, "check-ignore", "-z", "--stdin")
     answer = git(repository, *words, stdin=asked, ok=(0, 1))
     return frozenset(filter(None, answer.stdout.split(b"\0")))
 
@@ -92,10 +92,10 @@ def write_tree(repository: Path, commit: str | None, changes: Iterable[Change]) 
     """
     with tempfile.TemporaryDirectory(prefix="cspace-index-") as directory:
         env = AS_STORED | {"GIT_INDEX_FILE": str(Path(directory) / "index")}
-        git(repository, *_QUIET, "read-tree", commit or "--empty", env=env)
-        words = (*_QUIET, "update-index", "-z", "--index-info")
+        git(repository, *QUIET, "read-tree", commit or "--empty", env=env)
+        words = (*QUIET, "update-index", "-z", "--index-info")
         git(repository, *words, stdin=_index_info(changes), env=env)
-        return git(repository, *_QUIET, "write-tree", "--missing-ok", env=env).text
+        return git(repository, *QUIET, "write-tree", "--missing-ok", env=env).text
 
 
 def write_commit(repository: Path, tree: str, parent: str | None, message: str) -> str:
@@ -107,7 +107,7 @@ def write_commit(repository: Path, tree: str, parent: str | None, message: str) 
     signed = is_configured(repository, "commit.gpgSign")
     options = [*(["-p", parent] if parent else []), *(["-S"] if signed else [])]
     return git(
-        repository, *_QUIET, "commit-tree", tree, *options, "-F", "-",
+        repository, *QUIET, "commit-tree", tree, *options, "-F", "-",
         stdin=message.encode("utf-8", "surrogateescape"),
     ).text  # fmt: skip
 
@@ -119,7 +119,7 @@ def move_head(repository: Path, new: str, old: str | None, reason: str) -> None:
         CommandFailed: it is not at old.
     """
     words = ("update-ref", "-m", reason, "HEAD", new, old or "0" * len(new))
-    git(repository, *_QUIET, *words)
+    git(repository, *QUIET, *words)
 
 
 def stage(repository: Path, changes: Iterable[Change]) -> None:
@@ -128,7 +128,7 @@ def stage(repository: Path, changes: Iterable[Change]) -> None:
     Raises:
         CommandFailed: something else holds the index's lock; nothing was changed.
     """
-    words = (*_QUIET, "update-index", "-z", "--index-info")
+    words = (*QUIET, "update-index", "-z", "--index-info")
     git(repository, *words, stdin=_index_info(changes))
 
 
@@ -196,7 +196,7 @@ def unset_local_config(repository: Path, key: str, value: str) -> None:
 
 def attribute(repository: Path, name: str, path: str) -> str:
     """Return what git takes an attribute of a path for; `unspecified` where nothing says."""
-    answer = git(repository, *_QUIET, "check-attr", "-z", name, "--", path).text
+    answer = git(repository, *QUIET, "check-attr", "-z", name, "--", path).text
     return answer.split("\0")[2]
 
 

@@ -36,12 +36,14 @@ class Import:
 
     Attributes:
         known: blobs that the repository has for sure.
+        env: variables on top of our own.
     """
 
     repository: Path
     algorithm: str
     stream: IO[bytes]
     known: set[str] = field(default_factory=set)
+    env: Mapping[str, str] = field(default_factory=dict)
 
     def add(self, content: bytes) -> str:
         """Add a blob unless it is known; return its id."""
@@ -60,10 +62,12 @@ class Import:
         """
         said = new.message.encode("utf-8", "replace")
         self.stream.write(f"commit {ref}\n".encode())
-        self.stream.write(f"committer {AUTHOR} {int(new.time.timestamp())} +0000\n".encode())
+        self.stream.write(f"committer {new.author} {int(new.time.timestamp())} +0000\n".encode())
         self._data(said)
         if parent is not None:
             self.stream.write(f"from {parent}\n".encode())
+        for other in new.merged:
+            self.stream.write(f"merge {other}\n".encode())
         for path in new.removed:
             self.stream.write(b"D %b\n" % _quoted(path))
         for path, one in new.files.items():
@@ -73,8 +77,8 @@ class Import:
         self.stream.seek(0)
         words = ("fast-import", "--quiet", "--done", "--date-format=raw")
         with proc.talk(
-            "git", "-C", self.repository, *_CONFIG, *words, env=environment() | AS_STORED,
-            stdin=self.stream,
+            "git", "-C", self.repository, *_CONFIG, *words, stdin=self.stream,
+            env=environment() | AS_STORED | dict(self.env),
         ) as process:  # fmt: skip
             assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
             process.stdout.read()
@@ -85,19 +89,28 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What a commit changes: paths, with directories, that go; then files that come, by blob."""
+    """What a commit changes: paths, with directories, that go; then files that come, by blob.
+
+    Attributes:
+        author: `Name <address>`, who also commits.
+        merged: further parents.
+    """
 
     message: str
     time: datetime
     removed: Collection[bytes]
     files: Mapping[bytes, str]
+    author: str = AUTHOR
+    merged: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
-def new_import(repository: Path, algorithm: str, known: Collection[str]) -> Iterator[Import]:
+def new_import(
+    repository: Path, algorithm: str, known: Collection[str], env: Mapping[str, str] | None = None
+) -> Iterator[Import]:
     """Give an empty import; its stream lies on disk, since it may be larger than memory."""
     with tempfile.TemporaryFile() as stream:
-        yield Import(repository, algorithm, stream, set(known))
+        yield Import(repository, algorithm, stream, set(known), env or {})
 
 
 def _quoted(path: bytes) -> bytes:
@@ -126,10 +139,10 @@ class BlobReader:
 
 
 @contextlib.contextmanager
-def blob_reader(repository: Path) -> Iterator[BlobReader]:
+def blob_reader(repository: Path, env: Mapping[str, str] | None = None) -> Iterator[BlobReader]:
     """Give a reader of the repository's blobs."""
     words = ("git", "-C", repository, "cat-file", "--batch")
-    with proc.talk(*words, env=environment() | AS_STORED) as process:
+    with proc.talk(*words, env=environment() | AS_STORED | dict(env or {})) as process:
         assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
         assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
         yield BlobReader(process.stdin, process.stdout)

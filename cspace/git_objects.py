@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -255,14 +255,19 @@ class TreeEntry:
     size: int
 
 
-def iter_tree(repository: Path, commit: str, *, trees: bool = False) -> Iterator[TreeEntry]:
+def iter_tree(
+    repository: Path, commit: str, *, trees: bool = False, env: Mapping[str, str] | None = None
+) -> Iterator[TreeEntry]:
     """Yield every path of a commit's tree, at all depths: who stops early ends git early.
 
     Args:
         trees: yield directories too, each before what is in it.
+        env: variables on top of our own.
     """
     words = ("ls-tree", "-r", "-l", "-z", "--full-tree", *(["-t"] if trees else []), commit)
-    with proc.talk("git", "-C", str(repository), *words, env=environment() | AS_STORED) as process:
+    with proc.talk(
+        "git", "-C", str(repository), *words, env=environment() | AS_STORED | dict(env or {})
+    ) as process:
         assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
         for line in _split(process.stdout):
             known, _, path = line.partition(b"\t")

@@ -158,6 +158,17 @@ class InstancePaths:
         return instance_sessions(project.parents[1], project.name, self.state.name)
 
     @property
+    def outbox(self) -> Path:
+        """Mounted as INSIDE.outbox; like the sessions it outlives `state`."""
+        project = self.state.parent
+        return instance_outbox(project.parents[1], project.name, self.state.name)
+
+    @property
+    def curated(self) -> Path:
+        """What holds the scopes of which some are mounted below INSIDE.curated."""
+        return curated_memory(self.state.parents[2])
+
+    @property
     def journal(self) -> Path:
         """What the instance's context servers write, outside of what an agent wipes with git."""
         return self.state / "journal"

@@ -41,6 +41,7 @@ for name, summary in (
     ("config", "Show settings and where they come from."),
     ("context", "Read and curate decisions, discoveries and findings."),
     ("findings", "Read and update findings."),
+    ("hooks", "Tell Claude Code on this host what memories there are."),
     ("memory", "Read, write and approve memories; read Claude's own."),
     ("net", "Say what instances may reach, and what they were refused."),
     ("quarantine", "List, restore and remove what was moved aside."),

@@ -1,8 +1,10 @@
-"""`cspace context-server`: the context of one project for models, over stdio or HTTP."""
+"""`cspace context-server`: the context of one project, or curated memory, for models."""
 
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +14,18 @@ from cspace.cli import render
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
 from cspace.errors import UsageError
+from cspace.paths import INSIDE
 
 if TYPE_CHECKING:
     from cspace.context.store import ContextStore
+
+
+class Toolset(StrEnum):
+    """What is served."""
+
+    CONTEXT = "context"
+    MEMORY = "memory"
+
 
 Http = Annotated[
     bool, typer.Option("--http", help="Serve over HTTP, for agents that do not share these files.")
@@ -53,15 +64,27 @@ def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given
     listen: Listen = None,
     token_file: TokenFile = None,
     as_json: AsJson = False,  # noqa: FBT002  see above
+    toolset: Annotated[
+        Toolset, typer.Option(help="Which tools: for the context or for curated memory.")
+    ] = Toolset.CONTEXT,
 ) -> None:
-    """Serve the project's context to a model.
+    """Serve the project's context, or curated memory, to a model.
 
     Over stdin and stdout, until stdin ends; with --http over HTTP, until it is stopped. With --http
-    stdout says the address. Without a token only this machine can reach it.
+    stdout says the address. Without a token only this machine can reach it. Memory is served over
+    stdin and stdout alone.
 
-    Examples: cspace context-server --root . · cspace context-server --http --token-file token
+    Examples: cspace context-server --root . · cspace context-server --toolset memory
     """
     deps: Deps = context.obj
+    if toolset is Toolset.MEMORY:
+        if author or http or listen or token_file or as_json:
+            raise UsageError(
+                "--toolset memory takes no other option than --root",
+                hint="cspace context-server --toolset memory",
+            )
+        _serve_memory(deps, root)
+        return
     store = _signed(deps.open_context(root), author)
     gc.enable()  # off for short commands
     if http:
@@ -73,6 +96,18 @@ def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given
         from cspace.mcp import context_server as server  # noqa: PLC0415
 
         server.build(store, version=_version()).run("stdio")
+
+
+def _serve_memory(deps: Deps, root: Path | None) -> None:
+    from cspace.mcp import memory_server  # noqa: PLC0415  see above
+    from cspace.mcp.memory_caller import Caller  # noqa: PLC0415
+
+    named = deps.environ.get("CLAUDE_PROJECT_DIR")
+    stands = replace(deps, directory=deps.directory / (root or named or ""))
+    outbox = Path(INSIDE.outbox) if deps.inside else None
+    gc.enable()  # off for short commands
+    caller = Caller(stands.memory(), stands.here, outbox)
+    memory_server.build(caller, version=_version()).run("stdio")
 
 
 def _signed(store: ContextStore, author: str | None) -> ContextStore:

@@ -7,6 +7,7 @@ import typer
 from cspace.cli import (
     memory_claude,
     memory_decide,
+    memory_history,
     memory_migrate,
     memory_place,
     memory_projects,
@@ -23,6 +24,7 @@ memory_proposals.register(app)
 memory_decide.register(app)
 memory_place.register(app)
 memory_projects.register(app)
+memory_history.register(app)
 memory_claude.register(app)
 memory_migrate.register(app)
 memory_transfer.register(app)

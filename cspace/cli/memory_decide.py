@@ -30,7 +30,7 @@ Ids = Annotated[
     list[str],
     typer.Argument(
         metavar="ID...",
-        help="As `proposals` shows them; the first characters do.",
+        help="As `proposals` shows them; the first characters do, or a memory's name.",
         autocompletion=complete_proposal,
     ),
 ]
@@ -146,13 +146,15 @@ def rebase(
     id_: Annotated[
         str,
         typer.Argument(
-            metavar="ID", help="As `proposals` shows it.", autocompletion=complete_proposal
+            metavar="ID",
+            help="As `proposals` shows it; the first characters do, or the memory's name.",
+            autocompletion=complete_proposal,
         ),
     ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make a stale proposal anew against the memory that is there now.
+    """Make a stale proposal anew against what is there now.
 
     Nothing is written: look at the new diff, then approve it. Not inside instances.
 

@@ -143,7 +143,7 @@ def proposals(
         str | None,
         typer.Argument(
             metavar="[ID]",
-            help="Show one with its diff; its first characters do [list all].",
+            help="Show one: its first characters do, or the memory's name [list all].",
             autocompletion=complete_proposal,
         ),
     ] = None,

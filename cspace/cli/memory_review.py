@@ -24,13 +24,14 @@ MOST_NAMED = 10
 
 
 def complete_proposal(incomplete: str) -> list[str]:
-    """Complete the id of a proposal that waits."""
+    """Complete a proposal that waits, by its id or by its memory's name."""
     from cspace.memory.proposals import Proposals  # noqa: PLC0415  only when a shell asks
 
+    words: list[str] = []
     with contextlib.suppress(CspaceError):
-        ids = Proposals(make_deps(ignore).memory()).pending.ids()
-        return [id_ for id_ in ids if id_.startswith(incomplete)]
-    return []
+        found = Proposals(make_deps(ignore).memory()).pending.all()
+        words = [*(one.id for one in found), *(one.target for one in found)]
+    return [word for word in words if word.startswith(incomplete)]
 
 
 def open_proposals(deps: Deps, words: str) -> Proposals:

@@ -18,6 +18,7 @@ from cspace.errors import CspaceError
 from cspace.files import Owner, may_write
 from cspace.instance import labels
 from cspace.instance.compose import instance_mounts
+from cspace.instance.curated import mounted_scopes
 from cspace.instance.observe import Observed
 from cspace.instance.secret_sources import GITHUB_TOKEN, Source
 from cspace.instance.secrets import is_delivered, list_delivered
@@ -52,7 +53,8 @@ class Subject:
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
-        return instance_mounts(self.patient.project.root, self.paths)
+        scopes = mounted_scopes(self.observed.container)
+        return instance_mounts(self.patient.project.root, self.paths, scopes)
 
     @property
     def anew(self) -> str:

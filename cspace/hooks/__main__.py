@@ -1,7 +1,8 @@
-"""Claude Code's hooks in an instance: `python -I -m cspace.hooks session-start|pre-compact`.
+"""Claude Code's hooks: `python -I -m cspace.hooks session-start|pre-compact|memory`.
 
-A hook never breaks or blocks a session: whatever goes wrong is one line on stderr, nothing on
-stdout, and exit code 0. It starts at every session, so nothing heavy is imported.
+The first two in an instance, the last on a host, where `cspace hooks install` registers it. A hook
+never breaks or blocks a session: whatever goes wrong is one line on stderr, nothing on stdout, and
+exit code 0. It starts at every session, so nothing heavy is imported.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import sys
 from pathlib import Path, PurePosixPath
 
-EVENTS = ("session-start", "pre-compact")
+EVENTS = ("session-start", "pre-compact", "memory")
 
 
 def answer(name: str, content: bytes, projects: Path) -> str:
@@ -25,21 +26,46 @@ def answer(name: str, content: bytes, projects: Path) -> str:
     # Here, so that a broken installation breaks no session either.
     from cspace.clock import utc_now  # noqa: PLC0415
     from cspace.errors import CspaceError  # noqa: PLC0415
-    from cspace.hooks.event import parse_event  # noqa: PLC0415
-    from cspace.sessions.place import Place  # noqa: PLC0415
 
     if name not in EVENTS:
         raise CspaceError(f"{name!r} is none of {', '.join(EVENTS)}")
+    if name == "memory":
+        from cspace.hooks.session_start import dump_context  # noqa: PLC0415  one of three
+
+        block = _memory_block()
+        return dump_context(block) if block else ""
+    from cspace.hooks.event import parse_event  # noqa: PLC0415
+    from cspace.sessions.place import Place  # noqa: PLC0415
+
     place = Place(os.environ.get("CSPACE_INSTANCE", ""), projects, PurePosixPath())
     event = parse_event(content, projects)
     if name == "session-start":
-        from cspace.hooks.session_start import render_answer  # noqa: PLC0415  one of two
+        from cspace.hooks.session_start import dump_context, render_context  # noqa: PLC0415
 
-        return render_answer(event, place)
+        return dump_context(render_context(event, place, _memory_block_if_any()))
     from cspace.hooks.pre_compact import keep_current_state  # noqa: PLC0415
 
     keep_current_state(event, place, utc_now)
     return ""
+
+
+def _memory_block() -> str:
+    from cspace.hooks.memory_block import find_here, render_block  # noqa: PLC0415  as above
+    from cspace.paths import INSIDE, curated_memory, user_directory  # noqa: PLC0415
+
+    user = user_directory(Path.home())
+    inside = bool(os.environ.get("CSPACE_INSTANCE"))
+    root = Path(INSIDE.curated) if inside else curated_memory(user)
+    return render_block(find_here(root, user, Path.cwd()))
+
+
+def _memory_block_if_any() -> str:
+    """Return the block, or say why there is none: the notes do not depend on it."""
+    try:
+        return _memory_block()
+    except Exception as error:  # noqa: BLE001  as in main
+        _write_error(error)
+        return ""
 
 
 def main(words: list[str]) -> None:
@@ -53,8 +79,12 @@ def main(words: list[str]) -> None:
         if said:
             _write(1, said)
     except BaseException as error:  # noqa: BLE001  the boundary: a session goes on without us
-        text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
-        _write(2, f"cspace hook: {text.encode('ascii', 'backslashreplace').decode()}\n")
+        _write_error(error)
+
+
+def _write_error(error: BaseException) -> None:
+    text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    _write(2, f"cspace hook: {text.encode('ascii', 'backslashreplace').decode()}\n")
 
 
 def _write(descriptor: int, text: str) -> None:

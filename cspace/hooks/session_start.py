@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
 from cspace.hooks.event import HookEvent
+from cspace.quoting import quote
 from cspace.sessions.budget import estimate_tokens
 from cspace.sessions.place import NOTES, Place, opened
 from cspace.sessions.sections import CURRENT_STATE, NAMES, TASK, find_sections, raw_text
@@ -18,27 +18,31 @@ MOST_CHARACTERS = 9_500
 FIRST = (CURRENT_STATE, TASK)
 _CONTINUED = ("compact", "resume")
 _LEAST_CHARACTERS = 200
-# A notes' line that closes the frame Claude Code puts around what hooks say.
-_FRAME = re.compile(r"<(?=/?\s*system-reminder)", re.IGNORECASE)
-_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def render_answer(event: HookEvent, place: Place) -> str:
-    """Return what the hook prints: JSON with the context to add.
-
-    Raises:
-        CspaceError, OSError: the notes can not be read.
-    """
-    context = render_context(event, place)
+def dump_context(context: str) -> str:
+    """Return what the hook prints: JSON with the context to add."""
     output = {"hookEventName": "SessionStart", "additionalContext": context}
     return json.dumps({"hookSpecificOutput": output})
 
 
-def render_context(event: HookEvent, place: Place) -> str:
-    """Return the notes of a session that goes on; else how to keep notes."""
+def render_context(event: HookEvent, place: Place, memory: str = "") -> str:
+    """Return the notes of a session that goes on; else how to keep notes.
+
+    Args:
+        memory: what is said of memories, at the end.
+
+    Raises:
+        CspaceError, OSError: the notes can not be read.
+    """
+    more = f"\n{memory}" if memory else ""
+    return _render_told(event, place, MOST_CHARACTERS - _length(more)) + more
+
+
+def _render_told(event: HookEvent, place: Place, most: int) -> str:
     path = place.path / event.slug / f"{event.session}{NOTES}"
     notes = _load(event, place) if event.cause in _CONTINUED else ""
-    body = _render_notes(notes, MOST_CHARACTERS - 700 - 2 * _length(str(path)))
+    body = _render_notes(notes, most - 700 - 2 * _length(str(path)))
     if not body:
         return (
             f"This session has a notes file that outlives compaction: {path}. Its sections: "
@@ -67,7 +71,7 @@ def _render_notes(notes: str, room: int) -> str:
     parts: list[str] = []
     left_out: list[str] = []
     for name, text in _texts(notes):
-        part = _quote(f"## {name}\n{text}")
+        part = quote(f"## {name}\n{text}")
         if _length(part) > room:
             cut = room > _LEAST_CHARACTERS
             left_out.append(f"the end of {name}" if cut else name)
@@ -87,12 +91,6 @@ def _texts(notes: str) -> Iterator[tuple[str, str]]:
     for name in (*FIRST, *(name for name in NAMES if name not in FIRST)):
         if found.get(name):
             yield name, found[name]
-
-
-def _quote(text: str) -> str:
-    """Begin each line with a mark, so that no text of a note can stand outside of the notes."""
-    clean = _UNFIT.sub("\N{REPLACEMENT CHARACTER}", _FRAME.sub("&lt;", text.replace("\r\n", "\n")))
-    return "\n".join(f"| {line}".rstrip() for line in clean.splitlines())
 
 
 def _length(text: str) -> int:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from cspace.engine.model import Mount
 from cspace.errors import UsageError
 from cspace.files import Owner
 from cspace.instance import labels
+from cspace.instance.curated import curated_mounts, variables_of
 from cspace.instance.names import composition_name, egress_name
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, InstancePaths
 
@@ -36,6 +37,7 @@ class Spec:
         egress_image: the image of the gate, through which both kinds go behind the firewall.
         firewall: whether the proxy is the only way out; the network, made before, sees to it.
         memory: in Docker's form, for example "4g".
+        scopes: of curated memory, those that it sees: `user`, `projects/shop`.
         ready_timeout: seconds.
     """
 
@@ -54,6 +56,7 @@ class Spec:
     pids: int | None
     ready_timeout: int
     firewall: bool
+    scopes: tuple[str, ...]
 
     @property
     def composition_name(self) -> str:
@@ -76,10 +79,13 @@ class Rendered:
     digest: str
 
 
-def instance_mounts(root: Path, paths: InstancePaths) -> tuple[Mount, ...]:
+def instance_mounts(root: Path, paths: InstancePaths, scopes: Sequence[str]) -> tuple[Mount, ...]:
     """List the host directories that an instance sees; each must exist before it starts.
 
     The human documents of the context are read-only, its three kinds of records are not.
+
+    Args:
+        scopes: of curated memory, those that it sees.
     """
     shared = (Mount(root / CONTEXT / kind, f"{INSIDE.context}/{kind}") for kind in CONTEXT_KINDS)
     return (
@@ -90,6 +96,7 @@ def instance_mounts(root: Path, paths: InstancePaths) -> tuple[Mount, ...]:
         Mount(root / CONTEXT, INSIDE.context, read_only=True),
         *shared,
         Mount(paths.journal, INSIDE.journal),
+        *curated_mounts(paths, scopes),
         Mount(paths.secrets, INSIDE.secrets, read_only=True),
     )
 
@@ -136,14 +143,15 @@ def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, objec
         "memory": spec.memory,
         "pids": spec.pids,
         "runtime": f"{INSIDE.runtime}:{owner},mode=0755,size=1m",
-        "mounts": instance_mounts(spec.root, paths),
+        "mounts": instance_mounts(spec.root, paths, spec.scopes),
         "ready": f"{INSIDE.runtime}/ready",
         "ready_timeout": f"{spec.ready_timeout}s",
     }
 
 
 def _own_variables(spec: Spec) -> dict[str, str]:
-    return {"CSPACE_INSTANCE": spec.name, "CSPACE_FIREWALL": "on" if spec.firewall else "off"}
+    own = {"CSPACE_INSTANCE": spec.name, "CSPACE_FIREWALL": "on" if spec.firewall else "off"}
+    return own | variables_of(spec.scopes)
 
 
 def _value(value: object) -> str:
@@ -160,6 +168,7 @@ def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:
         labels.SPEC: digest,
         labels.FIREWALL: "on" if spec.firewall else "off",
         labels.MEMORY: spec.memory or "",
+        labels.SCOPES: " ".join(spec.scopes),
         labels.FOLDER: str(paths.workspace),
         "devcontainer.metadata": json.dumps(metadata),
     }
@@ -180,5 +189,5 @@ def _check(text: str, spec: Spec, paths: InstancePaths) -> None:
     except (UnicodeEncodeError, yaml.YAMLError) as error:
         raise UsageError(f"{spec.root}: this path can not be written into YAML: {error}") from error
     sources = [volume["source"].replace("$$", "$") for volume in service["volumes"]]
-    if sources != [str(mount.source) for mount in instance_mounts(spec.root, paths)]:
+    if sources != [str(mount.source) for mount in instance_mounts(spec.root, paths, spec.scopes)]:
         raise UsageError(f"{spec.root}: this path does not survive YAML")

@@ -14,6 +14,8 @@ MEMORY = "dev.cspace.memory"
 TASK = "dev.cspace.task"
 # Of an instance's containers: whether they were made to have no way out but the proxy.
 FIREWALL = "dev.cspace.firewall"
+# Of an instance's container: the scopes of curated memory that it mounts.
+SCOPES = "dev.cspace.scopes"
 # Of a project's proxy, its network and its image.
 ROLE = "dev.cspace.role"
 EGRESS = "egress"

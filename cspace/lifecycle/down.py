@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cspace import trees
 from cspace.engine.model import AT_REST
-from cspace.errors import Conflict, CspaceError, NotFound
+from cspace.errors import Conflict, CspaceError, NotFound, expected
 from cspace.instance import labels
 from cspace.instance.archive import Archive
 from cspace.instance.names import check_name
@@ -21,12 +21,19 @@ from cspace.instance.snapshot_manifest import Manifest
 from cspace.instance.unchanged import check_unchanged
 from cspace.instance.work import forget_work
 from cspace.lifecycle import steps
+from cspace.lifecycle.curated import forget_outbox
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.images import ensure_image, find_image
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
+from cspace.lifecycle.outboxes import take_over_proposals
 from cspace.lifecycle.release import release_proxy
-from cspace.paths import InstancePaths
+from cspace.memory.proposals import Proposals
+from cspace.memory.store import MemoryStore
+from cspace.owner import account_name
+from cspace.paths import InstancePaths, curated_memory, outboxes_directory
 from cspace.quarantine.shelf import Quarantined, sweep
+
+LOOK = "cspace memory proposals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,7 @@ def _down(host: Host, name: str, *, discard: bool) -> Removed:
         archived, notices = _apply_all(host, name, planned, discard=discard)
         paths = host.paths(name)
         sessions = paths.sessions if forget_empty(paths) else None
+        forget_outbox(paths)
     return Removed(name, archived.stamp if archived else None, sessions, quarantined, notices)
 
 
@@ -155,6 +163,7 @@ def _apply_all(
             if step.action is Action.CONTAINERS:
                 _record_context(host, name, discard=discard)
                 notices = (*notices, *_keep_sessions(host, name, discard=discard))
+                notices = (*notices, *_take_proposals(host, name))
             with host.phase(name, step.action, step.cause):
                 if packing is not None and step.action is Action.ARCHIVE:
                     archived, held = steps.archive_work(packing)
@@ -185,6 +194,23 @@ def _keep_sessions(host: Host, name: str, *, discard: bool) -> tuple[str, ...]:
             raise
         return (str(error),)
     return ()
+
+
+def _take_proposals(host: Host, name: str) -> tuple[str, ...]:
+    """Take over what the instance proposed; what can not be taken stays where it outlives this."""
+    memory = MemoryStore(curated_memory(host.user), host.owner, account_name(), host.now)
+    try:
+        taken = take_over_proposals(host.user, Proposals(memory))
+    except (CspaceError, OSError) as error:
+        return (f"what was proposed is not taken over yet: {expected(error)}",)
+    place = host.paths(name).outbox.relative_to(outboxes_directory(host.user))
+    bad = tuple(
+        f"not taken over, and left there: {one.path}: {one.reason}"
+        for one in taken.bad
+        if one.path.startswith(f"{place}/")
+    )
+    waiting = sum(one.instance == str(place) for one in taken.taken)
+    return (*bad, *([f"memories that it proposed: {waiting}; {LOOK}"] if waiting else []))
 
 
 def _missing(archived: Archive, held: Manifest) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ from cspace.paths import (
     egress_directory,
     image_lock,
     instance_paths,
+    outboxes_directory,
     project_lock,
     projects_directory,
     sessions_directory,
@@ -59,7 +60,7 @@ IN_USE = "another cspace is at work on it"
 
 
 class Kind(StrEnum):
-    """What is left over; the first six can not hold work."""
+    """What is left over; the first seven can not hold work."""
 
     IMAGE = "image"
     CONTAINERS = "containers"
@@ -67,6 +68,7 @@ class Kind(StrEnum):
     FILE = "file"
     NAME = "name"
     PROXY = "proxy"
+    OUTBOX = "outbox"
     INSTANCE = "instance"
     ORPHAN = "orphan"
     ARCHIVES = "archives"
@@ -122,7 +124,7 @@ def find_leftovers(machine: Machine) -> tuple[Leftover, ...]:
             found += _of_instance(machine, project, name)
     for root in known_roots(machine.user, machine.here):
         found += _of_project(machine, root)
-    return (*found, *_sessions(machine))
+    return (*found, *_sessions(machine), *_outboxes(machine))
 
 
 def known_roots(user: Path, here: Project | None) -> tuple[Path, ...]:
@@ -329,6 +331,20 @@ def _sessions(machine: Machine) -> Iterator[Leftover]:
             reason = "transcripts and notes of an instance that is gone"
             remedy = f"if nobody needs them: rm -r {quote(str(place))}"
             yield Leftover(Kind.SESSIONS, str(place), _size(place), reason, remedy)
+
+
+def _outboxes(machine: Machine) -> Iterator[Leftover]:
+    """Find the outboxes of instances that are gone; proposals in one are for a person to decide."""
+    for place in sorted(outboxes_directory(machine.user).glob("*/*")):
+        paths = parse_instance(machine.user, f"{place.parent.name}/{place.name}")
+        if paths is None or paths.state.exists() or not place.is_dir():
+            continue
+        left = Leftover(Kind.OUTBOX, str(place), 0, "nothing is in it", lock=paths.lock)
+        if any(place.iterdir()):
+            reason = "what an instance that is gone proposed, and was not taken in"
+            remedy = f"cspace memory proposals; if nobody needs it: rm -r {quote(str(place))}"
+            left = replace(left, size=_size(place), reason=reason, remedy=remedy)
+        yield _unless_held(left) if left.remedy is None else left
 
 
 def _temporary(directory: Path) -> Iterator[Leftover]:

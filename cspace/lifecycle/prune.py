@@ -12,6 +12,7 @@ from cspace.errors import Conflict, CspaceError, UsageError, expected
 from cspace.events import Event, State
 from cspace.instance import labels
 from cspace.instance.observe import list_instances
+from cspace.lifecycle.curated import forget_outbox
 from cspace.lifecycle.down import remove_state
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.leftovers import Kind, Leftover, Machine, parse_instance, root_of
@@ -78,6 +79,8 @@ def _remove(machine: Machine, left: Leftover) -> None:
             _remove_proxy(machine, left.what)
         case Kind.CONTAINERS:
             _remove_containers(machine, _paths(machine, left.what))
+        case Kind.OUTBOX:
+            _remove_outbox(machine, Path(left.what))
         case _:
             raise AssertionError(f"{left.kind} may hold work")
 
@@ -94,6 +97,14 @@ def _remove_containers(machine: Machine, paths: InstancePaths) -> None:
     # It is the lock's, who takes the name again meanwhile: what is there by now is in use.
     if not paths.state.exists():
         machine.engine.remove_all(labels.of_instance(paths.state.parent.name, paths.state.name))
+
+
+def _remove_outbox(machine: Machine, place: Path) -> None:
+    # It is the lock's, who has taken the name meanwhile: its container would lack what it mounts.
+    if not _paths(machine, f"{place.parent.name}/{place.name}").state.exists():
+        place.rmdir()
+        with contextlib.suppress(OSError):
+            place.parent.rmdir()
 
 
 def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
@@ -127,6 +138,7 @@ def discard(machine: Machine, what: str, *, dry_run: bool = False) -> None:
             machine.report(Event("", "sessions", State.NOTICE, str(error)))
         remove_state(paths)
         forget_empty(paths)
+        forget_outbox(paths)
     project = paths.state.parent.name
     # Where somebody takes a name of the project, its proxy is needed.
     with contextlib.suppress(Conflict), _held(machine, project_lock(machine.user, project)):

@@ -33,6 +33,7 @@ from cspace.instance.secrets import (
 )
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
+from cspace.lifecycle.curated import concerned_scopes, ensure_curated
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.images import find_image
 from cspace.lifecycle.init import seed
@@ -199,6 +200,8 @@ def ensure_mounts(host: Host, name: str) -> None:
     files.ensure_directory(paths.journal, owner=owner, mode=0o700)
     ensure_sessions(paths, owner)
     _check_writable(paths.sessions, owner)
+    ensure_curated(host, name)
+    _check_writable(paths.outbox, owner)
     _hand_over(host, name, deliver_secrets)
 
 
@@ -263,6 +266,7 @@ def instance_spec(host: Host, name: str) -> Spec:
         pids=limits.pids,
         ready_timeout=settings.ready_timeout,
         firewall=firewall,
+        scopes=concerned_scopes(host),
     )
 
 

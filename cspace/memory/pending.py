@@ -56,18 +56,29 @@ class Pending:
         """Return a proposal and the revision of its file.
 
         Args:
-            given: the id, or as much of it as tells it apart.
+            given: the id, or as much of it as tells it apart; or the memory's name, as
+                `user/testing` or `testing`, where one proposal is about it.
 
         Raises:
-            NotFound: there is none, or several start so.
+            NotFound: there is none, or several fit.
             CspaceError: its file can not be read.
         """
+        found = self._matching(given)
+        if len(found) == 1:
+            return self._read(found[0])
+        if found:
+            raise NotFound(
+                f"{len(found)} proposals fit {given[:60]!a}: {', '.join(found[:5])}",
+                hint="name one by its id",
+            )
+        raise NotFound(f"no proposal fits {given[:60]!a}", hint=HINT)
+
+    def _matching(self, given: str) -> list[str]:
         ids = self.ids()
-        found = [given] if given in ids else [id_ for id_ in ids if given and id_.startswith(given)]
-        if len(found) != 1:
-            said = f"{len(found)} proposals start with" if found else "no proposal has the id"
-            raise NotFound(f"{said} {given[:60]!a}", hint=HINT)
-        return self._read(found[0])
+        if given in ids or not given:
+            return [given] if given else []
+        begun = [id_ for id_ in ids if id_.startswith(given)]
+        return begun or [one.id for one in self.all() if given in (one.target, one.change.slug)]
 
     def load_all(self) -> tuple[tuple[Proposal, ...], tuple[Skipped, ...]]:
         """Return all proposals, and the files that are none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 from dataclasses import dataclass
@@ -17,11 +16,11 @@ from cspace.docstore.opened import (
     is_document,
     show_path,
 )
-from cspace.errors import NotFound, UsageError
+from cspace.errors import NotFound
 from cspace.files import Owner
 from cspace.memory.entries import Entries, Entry, iter_heads, parse_entry
-from cspace.memory.place import Place, check_file, file_name, find_place
-from cspace.memory.scopes import NAMED, Kind, Scope, check_name
+from cspace.memory.place import check_file, file_name, find_place, list_scopes
+from cspace.memory.scopes import Scope
 from cspace.paths import INDEX
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 NEAREST_OF = 500
 
 
-def _nothing(_before: bytes | None, _after: bytes | None) -> None:
+def show_nobody(_before: bytes | None, _after: bytes | None) -> None:
     """Show nobody what is about to be written."""
 
 
@@ -60,26 +59,7 @@ class MemoryStore:
 
     def scopes(self) -> tuple[Scope, ...]:
         """Return the scopes that have a directory, sorted; what has no name of a scope is none."""
-        found = [Scope(kind) for kind in Kind if kind not in NAMED and self._is_there(Scope(kind))]
-        for kind in sorted(NAMED):
-            for name in self._subdirectories(kind):
-                with contextlib.suppress(UsageError):
-                    found.append(Scope(kind, check_name("scope", name)))
-        return tuple(sorted(found))
-
-    def _is_there(self, scope: Scope) -> bool:
-        place = self.root / scope.relative
-        if place.is_symlink():
-            return scope.kind is Kind.ORCHESTRATOR
-        return place.is_dir()
-
-    def _subdirectories(self, kind: Kind) -> list[str]:
-        place = Place(self.root, PurePosixPath(kind))
-        with place.opened() as opened:
-            if opened.descriptor is None:
-                return []
-            with os.scandir(opened.descriptor) as entries:
-                return [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+        return list_scopes(self.root)
 
     def count(self, scope: Scope) -> int:
         """Return how many memories a scope has, by their names alone."""
@@ -179,7 +159,7 @@ class MemoryStore:
         """
         return self._writer().write(change, content, expected, proposal=proposal)
 
-    def change(self, change: Change, seen: Seen = _nothing, *, proposal: str = "") -> Written:
+    def change(self, change: Change, seen: Seen = show_nobody, *, proposal: str = "") -> Written:
         """Apply a change that nobody has to be asked about to what is there, whatever that is.
 
         For scripts: while many append to one memory, each finds its turn.
@@ -200,7 +180,10 @@ class MemoryStore:
         return self._writer().move(source, target, expected)
 
     def reindex(self, scope: Scope) -> int:
-        """Write all lines of a scope's index anew; return how many they are."""
+        """Write all lines of a scope's index anew; return how many they are.
+
+        The scope's own line in the root's MEMORY.md too.
+        """
         return self._writer().reindex(scope)
 
     def point_to(self, scope: Scope) -> None:

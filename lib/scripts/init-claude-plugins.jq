@@ -2,11 +2,13 @@
 #
 # Input, slurped: .claude.json, settings.json, the workspace's .mcp.json; {} for an absent one.
 # $helper: the command that prints the API key, or "" while there is no such secret; $ours: its name.
-# Output, three lines: the new .claude.json, the new settings.json, each empty when it may stay as it
-# is; how to register the server: "root", "plain", or nothing when it is registered so already.
+# Output, lines: the new .claude.json, the new settings.json, each empty when it may stay as it is; then
+# one for each server that is not registered yet, how to: "root" or "plain", "memory".
 
 def entry($arguments; $env): {type: "stdio", command: "cspace", args: $arguments, env: $env};
 def essence: {command, args: (.args // [])};
+
+def servers: ["cspace-context", "cspace-memory"];
 
 # Our hooks, at whatever path an older version put Python.
 def ours: type == "object" and ((.command? // "") | type == "string" and test("(^| )-m cspace\\.hooks( |$)"));
@@ -31,17 +33,19 @@ if length == 3 then . else error("one of the files holds more than one JSON text
 | entry(["context-server"]; {CLAUDE_PROJECT_DIR: "/workspace"}) as $plain
 | (if $project.mcpServers["cspace-context"] | essence == ($plain | essence)
    then {how: "plain", server: $plain} else {how: "root", server: $root} end) as $wanted
-| ($state.mcpServers["cspace-context"] == $wanted.server) as $registered
+| {how: "memory", server: entry(["context-server", "--toolset", "memory"]; {})} as $memory
+| [[$wanted, "cspace-context"], [$memory, "cspace-memory"]
+   | select(.[1] as $name | $state.mcpServers[$name] != .[0].server)] as $missing
 
 | ($state
    | .hasCompletedOnboarding = true
    | .projects["/workspace"].hasTrustDialogAccepted = true
-   | if $registered then . else del(.mcpServers["cspace-context"]) end) as $new_state
+   | reduce $missing[][1] as $name (.; del(.mcpServers[$name]))) as $new_state
 
-# The server that runs is the registered one: a branch that changes .mcp.json can not replace it, and
-# nobody is asked to approve a second one. The bypass mode's warning says what an instance is.
+# The servers that run are the registered ones: a branch that changes .mcp.json can not replace them,
+# and nobody is asked to approve a second one. The bypass mode's warning says what an instance is.
 | ($settings
-   | .disabledMcpjsonServers = ((.disabledMcpjsonServers // []) - ["cspace-context"] + ["cspace-context"])
+   | .disabledMcpjsonServers = ((.disabledMcpjsonServers // []) - servers + servers)
    # Its start deletes transcripts that are older, 30 days by default; those of an instance are to
    # outlive it. A hundred years: the value has no "never".
    | if has("cleanupPeriodDays") then . else .cleanupPeriodDays = 36500 end
@@ -54,4 +58,4 @@ if length == 3 then . else error("one of the files holds more than one JSON text
 
 | (if $new_state == $state then "" else $new_state | tojson end),
   (if $new_settings == $settings then "" else $new_settings | tojson end),
-  (if $registered then "" else $wanted.how end)
+  $missing[][0].how

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prepare Claude Code for the container's user: no first-run questions, the instance's login, and the
-# context server registered once. Idempotent; what a person set there stays.
+# Prepare Claude Code for the container's user: no first-run questions, the instance's login, and our
+# servers registered once. Idempotent; what a person set there stays.
 set -euo pipefail
 
 scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -16,7 +16,7 @@ read_json() {
     if [[ -f $1 && -s $1 ]]; then cat "$1"; else printf '{}\n'; fi
 }
 
-# compute PROJECT-JSON: the three lines that init-claude-plugins.jq describes
+# compute PROJECT-JSON: the lines that init-claude-plugins.jq describes
 compute() {
     jq --slurp --raw-output --arg helper "$helper" --arg ours "$print_key" \
         --from-file "$scripts/init-claude-plugins.jq" <(read_json "$state") <(read_json "$settings") "$1"
@@ -50,9 +50,11 @@ mapfile -t lines <<<"$answer"
 [[ -z ${lines[1]:-} ]] || replace "$settings" "${lines[1]}"
 
 # `claude mcp add` ran when the image was built; starting it again only to write the same takes 0.3 s.
-recorded=$scripts/registered-${lines[2]:-}.json
-if [[ -n ${lines[2]:-} && -s $recorded ]]; then
-    replace "$state" "$(jq --slurpfile servers "$recorded" '.mcpServers += $servers[0]' "$state")"
-elif [[ -n ${lines[2]:-} ]]; then
-    "$scripts/register-server.sh" "${lines[2]}"
-fi
+for how in "${lines[@]:2}"; do
+    recorded=$scripts/registered-$how.json
+    if [[ -s $recorded ]]; then
+        replace "$state" "$(jq --slurpfile servers "$recorded" '.mcpServers += $servers[0]' "$state")"
+    else
+        "$scripts/register-server.sh" "$how"
+    fi
+done

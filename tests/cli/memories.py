@@ -18,8 +18,8 @@ def memory(
 ) -> subprocess.CompletedProcess[str]:
     """Run `cspace memory` without a terminal; the exit code is checked."""
     done = subprocess.run(
-        (*PROGRAM, *words), cwd=cwd, input=said, env=os.environ | dict(env or {}), capture_output=True,
-        check=False,
+        (*PROGRAM, *words), cwd=cwd, input=said, capture_output=True, check=False,
+        env=os.environ | dict(env or {}),
     )  # fmt: skip
     out, err = done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode()
     assert done.returncode == ok, f"{words}: {done.returncode}\n{out}{err}"

@@ -115,8 +115,7 @@ def test_a_body_from_stdin_or_a_file_comes_back_byte_for_byte(
     file.write_bytes(body)
     memory("write", "one", "-", "--yes", cwd=repo, said=body)
     memory("write", "two", "--body-file", str(file), "--yes", cwd=repo)
-    memory("write", "three", "--body", "-", "--yes", cwd=repo, said=body)
-    for name in ("one", "two", "three"):
+    for name in ("one", "two"):
         written = (root(home) / f"projects/sample/{name}.md").read_bytes()
         assert written.split(b"---\n", 2)[2] == body
 

@@ -19,7 +19,10 @@ from tests.e2e.person import Answer, Person, docker, labelled
 
 pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 
-CONNECTED = "cspace-context: cspace context-server - ✔ Connected"
+CONNECTED = [
+    "cspace-context: cspace context-server - ✔ Connected",
+    "cspace-memory: cspace context-server --toolset memory - ✔ Connected",
+]
 INIT = [".mcp.json", ".cspace.json", ".gitignore", ".cspace/memory", ".cspace/context"]
 DECISION = {
     "title": "Keep prices in cents",
@@ -56,10 +59,10 @@ def team(started: tuple[Person, Answer]) -> Person:
 
 def assert_connected_once(person: Person) -> None:
     said = person.inside("mercury", "claude", "mcp", "list")
-    assert [line for line in said.splitlines() if "cspace-context" in line] == [CONNECTED]
+    assert [line for line in said.splitlines() if "cspace-" in line] == CONNECTED
     assert "onflict" not in said
     state = json.loads(person.inside("mercury", "cat", "/home/dev/.claude/.claude.json"))
-    assert list(state["mcpServers"]) == ["cspace-context"]
+    assert sorted(state["mcpServers"]) == ["cspace-context", "cspace-memory"]
     in_projects = [each.get("mcpServers") for each in state.get("projects", {}).values()]
     assert not any(in_projects)
 

@@ -196,7 +196,7 @@ def test_garbage_on_stdin_hazard_the_session_goes_on(stdin: bytes) -> None:
 def test_an_unknown_event_hazard_the_session_goes_on(words: tuple[str, ...]) -> None:
     done = run(*words, stdin=b"{}")
     assert (done.code, done.stdout) == (0, b"")
-    assert b"is none of session-start, pre-compact" in done.stderr
+    assert b"is none of session-start, pre-compact, memory" in done.stderr
 
 
 def test_a_closed_stdout_and_stderr_hazard_the_session_goes_on() -> None:

@@ -33,6 +33,7 @@ def spec(root: Path = Path("/home/ada/shop"), **changes: Any) -> Spec:
         "pids": 512,
         "ready_timeout": 300,
         "firewall": True,
+        "scopes": ("global", "user", "projects/shop", "personas/ada"),
         "host_ports": (5432,),
         "egress_image": "cspace-egress:0123456789abcdef",
     }
@@ -62,7 +63,7 @@ def test_a_hostile_value_stays_one_value() -> None:
     doubled = HOSTILE.replace("$", "$$")
     assert service["environment"]["A"] == doubled
     assert service["volumes"][3]["source"] == f"/home/{doubled}/.cspace/memory"
-    assert len(service["volumes"]) == 10
+    assert len(service["volumes"]) == 16
 
 
 def test_a_path_that_is_not_utf8_is_refused() -> None:
@@ -80,7 +81,7 @@ def test_a_missing_bind_source_hazard_docker_makes_none_of_the_agreed_mounts() -
     assert context["source"] == "/home/ada/shop/.cspace/context"
     assert context["read_only"] is True
     assert volumes["/workspace/.cspace/context/findings"]["read_only"] is False
-    assert len(volumes) == 10
+    assert len(volumes) == 16
     assert all(each["bind"] == {"create_host_path": False} for each in volumes.values())
     # A named volume over a directory that is not there would be root's.
     assert {each["type"] for each in volumes.values()} == {"bind"}

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,8 +167,6 @@ def test_a_hidden_character_is_not_written_unless_somebody_allows_it(proposals: 
 
 
 def test_a_hidden_character_in_a_description_counts_too(proposals: Proposals) -> None:
-    from dataclasses import replace  # noqa: PLC0415
-
     filler = replace(change(), description="fine\u3164")
     id_ = proposals.file(filler, HUMAN).proposal.id
     with pytest.raises(UsageError, match="HANGUL FILLER"):
@@ -230,6 +229,17 @@ def test_duplicates_are_named(proposals: Proposals) -> None:
 def test_an_id_that_is_none_is_not_found(proposals: Proposals, given: str) -> None:
     proposals.file(change(), HUMAN)
     with pytest.raises(NotFound):
+        proposals.get(given)
+
+
+@pytest.mark.parametrize("given", ["testing", "user/testing"])
+def test_a_proposal_is_found_by_its_memory_where_it_is_the_only_one(
+    proposals: Proposals, given: str
+) -> None:
+    first = proposals.file(change(), HUMAN).proposal
+    assert proposals.get(given) == proposals.get(first.id[:5])
+    second = proposals.file(change(body="Other.\n"), HUMAN).proposal
+    with pytest.raises(NotFound, match=rf"(?=.*{first.id})(?=.*{second.id})"):
         proposals.get(given)
 
 

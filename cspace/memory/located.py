@@ -1,0 +1,102 @@
+"""Which paths below a memory's root are memory: what git keeps, and takes from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from cspace.docstore.opened import SUFFIX, UnreadableDocument
+from cspace.errors import UsageError
+from cspace.memory.place import Place, find_place
+from cspace.memory.scopes import NAMED, Kind, Scope, check_name, parse_scope
+from cspace.memory.store import MemoryStore
+from cspace.paths import INDEX
+
+# Another machine has an orchestrator of its own, and a link of its own to it.
+KEPT = tuple(kind for kind in Kind if kind is not Kind.ORCHESTRATOR)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Located:
+    """A memory, or an index.
+
+    Attributes:
+        scope: None for the root's own index.
+        slug: `MEMORY` for an index.
+    """
+
+    scope: Scope | None
+    slug: str
+
+    @property
+    def is_index(self) -> bool:
+        return self.slug == INDEX.stem
+
+    @property
+    def path(self) -> str:
+        """The file below the root."""
+        name = PurePosixPath(f"{self.slug}{SUFFIX}")
+        return str(self.scope.relative / name if self.scope else name)
+
+    @property
+    def name(self) -> str:
+        """What it is called in a command: `projects/web/testing`."""
+        return self.path.removesuffix(SUFFIX)
+
+
+def parse_path(path: str) -> Located | None:
+    """Return what lies at a path, None where that is no memory."""
+    directory, _, name = path.rpartition("/")
+    slug = name.removesuffix(SUFFIX)
+    try:
+        scope = parse_scope(directory) if directory else None
+        known = slug == INDEX.stem or (scope is not None and check_name("slug", slug) == slug)
+    except UsageError:
+        return None
+    kept = scope is None or scope.kind in KEPT
+    return Located(scope, slug) if kept and known and name.endswith(SUFFIX) else None
+
+
+def is_directory_of_memory(path: str) -> bool:
+    """Tell whether a directory can hold memories, or scopes that do."""
+    if path in NAMED:
+        return True
+    try:
+        return parse_scope(path).kind in KEPT
+    except UsageError:
+        return False
+
+
+def iter_files(store: MemoryStore) -> Iterator[tuple[Located, bytes]]:
+    """Read every memory and every index; what can not be read, or has an odd name, is left out."""
+    yield from _iter_place(Place(store.root, PurePosixPath()), None)
+    for scope in store.scopes():
+        if scope.kind in KEPT:
+            yield from _iter_place(find_place(store.root, scope), scope)
+
+
+def _iter_place(place: Place, scope: Scope | None) -> Iterator[tuple[Located, bytes]]:
+    with place.opened() as opened:
+        for stem in sorted(opened.list_stems()):
+            located = parse_path(str(place.relative / f"{stem}{SUFFIX}"))
+            if located is not None and located.scope == scope:
+                try:
+                    yield located, opened.read(stem).content
+                except (FileNotFoundError, UnreadableDocument):
+                    continue
+
+
+def read_located(store: MemoryStore, located: Located) -> bytes | None:
+    """Read one of them, None where there is none.
+
+    Raises:
+        UnreadableDocument: it is a link, a FIFO, or too big.
+    """
+    root = Place(store.root, PurePosixPath())
+    place = root if located.scope is None else find_place(store.root, located.scope)
+    with place.opened() as opened:
+        try:
+            return opened.read(located.slug).content
+        except FileNotFoundError:
+            return None
