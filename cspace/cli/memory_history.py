@@ -50,7 +50,7 @@ def init(
     git: Annotated[bool, typer.Option("--git", help="Make it a git repository.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Keep all memories in git: from then on each approved write is a commit.
+    """Keep memories in git, each approved write as a commit.
 
     The repository is the memory's root itself. A repository that is there is taken over when it
     holds nothing but memories. The orchestrator's own directory is not in it.
@@ -187,7 +187,7 @@ def sync(  # noqa: PLR0913  one parameter an option
         _show(found.conflicts, as_json=as_json, allow_hidden=True)
         plan.check()
         _show(found.updates, as_json=as_json, allow_hidden=allow_hidden)
-        if found.updates and not yes:
+        if not yes and not all(one.says_nothing for one in found.updates):
             agree("Apply this here?", "nothing was applied", as_json=as_json)
 
     deps: Deps = context.obj
@@ -211,7 +211,7 @@ def _show(updates: Iterable[Update], *, as_json: bool, allow_hidden: bool) -> No
     from cspace.memory.applying import show_update  # noqa: PLC0415  loads YAML
 
     hidden = []
-    for one in updates:
+    for one in (each for each in updates if not each.says_nothing):
         diff = show_update(one)
         if not as_json:
             render.show_lines(diff.lines)

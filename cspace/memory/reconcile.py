@@ -31,6 +31,11 @@ class Update:
     before: bytes | None
     after: bytes | None
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it is an index that comes to be, with no word of a person's."""
+        return self.located.is_index and self.before is None and self.after == PLAIN
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -90,8 +95,10 @@ def reconcile(base: Files, ours: Files, theirs: Files, read: Read, chosen: Chose
 def _merge(located: Located, one: Versions, chosen: Chosen) -> tuple[Update, bool]:
     if located.is_index:
         one = _outlines(one)
-    merge = _merge_outline if located.is_index else _merge_entry
-    if one.base in {one.ours, one.theirs}:
+    merge = _merge_texts if located.is_index else _merge_entry
+    if located.is_index and one.ours is None:
+        after, clean = one.theirs, True
+    elif one.base in {one.ours, one.theirs}:
         after, clean = (one.theirs if one.base == one.ours else one.ours), True
     elif _names(located) & chosen.ours:
         after, clean = one.ours, True
@@ -109,13 +116,7 @@ def _names(located: Located) -> set[str]:
 def _outlines(one: Versions) -> Versions:
     """Return the texts around our lines. Nobody removes an index: an absent one says nothing."""
     base, ours, theirs = map(outline_of, (one.base, one.ours, one.theirs))
-    return Versions(base or PLAIN, ours if ours or theirs else PLAIN, theirs or ours)
-
-
-def _merge_outline(one: Versions) -> tuple[bytes | None, bool]:
-    if one.ours is None:
-        return one.theirs, True
-    return _merge_texts(one)
+    return Versions(base or PLAIN, ours, theirs or ours)
 
 
 def _merge_entry(one: Versions) -> tuple[bytes | None, bool]:

@@ -88,7 +88,7 @@ class Sync:
             before = plan.theirs
             agree(plan)
             head = self.apply(plan)
-            applied += [one.located.name for one in plan.reconciled.updates]
+            applied += [one.located.name for one in plan.reconciled.updates if not one.says_nothing]
             if head is None or head == plan.theirs:
                 return Synced(tuple(applied), None)
             if self.remote.push(head):

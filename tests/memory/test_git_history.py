@@ -105,7 +105,8 @@ def test_hooks_filters_and_signing_of_the_user_hazard_none_runs(
     (tmp_path / "attributes").write_text("*.md filter=evil\n", encoding="utf-8")
     config = tmp_path / "config"
     config.write_text(
-        f"[core]\nhooksPath={hooks}\nattributesFile={tmp_path}/attributes\nfsmonitor=touch {canary}\n"
+        f"[core]\nhooksPath={hooks}\nattributesFile={tmp_path}/attributes\n"
+        f"fsmonitor=touch {canary}\n"
         f'[filter "evil"]\nclean=touch {canary}; cat\n[commit]\ngpgSign=true\n'
         f"[gpg]\nprogram={hooks}/pre-commit\n",
         encoding="utf-8",
