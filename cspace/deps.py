@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from cspace.memory.here import Here, Wanted
     from cspace.memory.keeping import Keeper
     from cspace.memory.orchestrator import Adopted
-    from cspace.memory.projects import Known
     from cspace.memory.scopes import Scope
     from cspace.memory.store import MemoryStore
     from cspace.settings.load import Loaded
@@ -170,18 +169,6 @@ class Deps:
         from cspace.memory.here import Wanted  # noqa: PLC0415  as above
 
         return self.here.get(wanted or Wanted(), claim=claim)
-
-    def use_project(self, name: str) -> Known:
-        """Let this repository have a project's memory.
-
-        Raises:
-            UsageError: this is an instance, or no repository; or it is no name.
-        """
-        self.memory_to_change()
-        repository = self.here.repository()
-        if repository is None:
-            raise UsageError(f"{self.directory} is in no project", hint="cd into the repository")
-        return self.here.projects.use(repository.common_directory, name)
 
     def adopt(self, workspace: Path, memory: Path) -> Adopted:
         """Make an orchestrator's own directory the scope orchestrator; see `orchestrator.adopt`.

@@ -64,7 +64,8 @@ def use(context: typer.Context, name: Project, *, as_json: AsJson = False) -> No
     Example: cspace memory projects use web
     """
     deps: Deps = context.obj
-    known = deps.use_project(name)
+    deps.memory_to_change()
+    known = deps.here.use(name)
     if as_json:
         render.show_json(project=known)
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cspace.errors import UsageError
 from cspace.memory.orchestrator import find_adopted, find_workspace
 from cspace.memory.personas import Personas
-from cspace.memory.projects import Projects
+from cspace.memory.projects import Known, Projects
 from cspace.memory.scopes import Kind, Scope, check_name, parse_scope
 
 # What tells an instance where it stands: it has neither the table nor the marker.
@@ -114,6 +114,17 @@ class Here:
             return None
         named_by = self.projects.claim if claim else self.projects.expected
         return named_by(repository.common_directory, repository.project_id)
+
+    def use(self, name: str) -> Known:
+        """Let this repository have a project's memory.
+
+        Raises:
+            UsageError: this is no repository, or an agent's directory; or it is no name.
+        """
+        repository = self.repository()
+        if repository is None:
+            raise UsageError(f"{self.directory} is in no project", hint="cd into the repository")
+        return self.projects.use(repository.common_directory, name)
 
     def repository(self) -> Repository | None:
         """Find the repository around this place, None outside of any.
