@@ -154,7 +154,7 @@ def rebase(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make a stale proposal anew against the memory that is there now.
+    """Make a stale proposal anew against what is there now.
 
     Nothing is written: look at the new diff, then approve it. Not inside instances.
 

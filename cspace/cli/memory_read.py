@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,7 +26,6 @@ from cspace.memory.scopes import Scope
 from cspace.paths import INDEX
 
 if TYPE_CHECKING:
-    from cspace.docstore.opened import Skipped
     from cspace.memory.entries import Entry
     from cspace.memory.store import MemoryStore
 
@@ -76,21 +74,25 @@ def list_all(  # noqa: PLR0913  one parameter an option
     if reading.is_claudes:
         memory_claude.list_files(deps, host=host, as_json=as_json)
         return
+    from cspace.memory.entries import check_type  # noqa: PLC0415  loads YAML
+    from cspace.memory.several import list_several, names_of  # noqa: PLC0415
+
     scopes = reading.scopes(deps)
-    entries, skipped = _list(deps.memory(), scopes, type_)
+    wanted = None if type_ is None else check_type(type_)
+    found = list_several(deps.memory(), scopes, type=wanted)
     if as_json:
-        told = [plain_entry(entry) for entry in entries]
-        render.show_json(scopes=list(map(str, scopes)), entries=told, skipped=skipped)
+        told = [plain_entry(entry) for entry in found.entries]
+        render.show_json(scopes=list(map(str, scopes)), entries=told, skipped=found.skipped)
         return
     rows = [
         (str(one.scope), one.type or "-", f"{one.updated:%Y-%m-%d}", one.slug, one.description)
-        for one in entries
+        for one in found.entries
     ]
     if rows:
         render.show_table(("SCOPE", "TYPE", "UPDATED", "SLUG", "DESCRIPTION"), rows)
     else:
-        render.note(f"nothing in {_names(scopes)}: {EMPTY}")
-    render.note_skipped(skipped, DOCTOR)
+        render.note(f"nothing in {names_of(scopes)}: {EMPTY}")
+    render.note_skipped(found.skipped, DOCTOR)
 
 
 def show(  # noqa: PLR0913  one parameter an option
@@ -111,7 +113,7 @@ def show(  # noqa: PLR0913  one parameter an option
     host: Host = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a memory as it stands; one of several scopes in each of them.
+    """Show a memory as it stands, from each scope that has it.
 
     Byte for byte, but on a terminal with control characters as escapes. With --scope claude: a file
     of Claude's own memory, by its name or as much of it as tells it apart.
@@ -123,7 +125,8 @@ def show(  # noqa: PLR0913  one parameter an option
     if reading.is_claudes:
         memory_claude.show_file(deps, slug, host=host, as_json=as_json)
     elif slug in (INDEX.stem, INDEX.name):
-        _show_indexes(deps.memory(), reading.scopes(deps), top=not reading.wanted.named)
+        scopes = reading.scopes(deps)
+        _show_indexes(deps.memory(), scopes, top=not reading.wanted.named, as_json=as_json)
     else:
         _show_memories(deps.memory(), reading.scopes(deps), slug, as_json=as_json)
 
@@ -163,85 +166,49 @@ def plain_entry(entry: Entry) -> dict[str, object]:
     return {**render.plain(entry), "scope": str(entry.scope)}
 
 
-def _list(
-    store: MemoryStore, scopes: Sequence[Scope], type_: str | None
-) -> tuple[list[Entry], list[Skipped]]:
-    from cspace.docstore.opened import Skipped  # noqa: PLC0415  not for `--help`
-    from cspace.memory.entries import check_type  # noqa: PLC0415  loads YAML
-
-    wanted = None if type_ is None else check_type(type_)
-    found = [(scope, store.list_entries(scope, type=wanted)) for scope in scopes]
-    entries = [entry for _, one in found for entry in one.entries]
-    skipped = [
-        Skipped(f"{scope}/{each.path}", each.reason) for scope, one in found for each in one.skipped
-    ]
-    return entries, skipped
-
-
 def _show_memories(
     store: MemoryStore, scopes: Sequence[Scope], slug: str, *, as_json: bool
 ) -> None:
-    found = [(scope, store.find(scope, slug)) for scope in scopes]
-    present = [(scope, content) for scope, content in found if content is not None]
-    if not present:
-        _refuse_absent(store, scopes, slug)
+    from cspace.memory.several import read_several  # noqa: PLC0415  loads YAML
+
+    found = read_several(store, scopes, slug)
     if as_json:
         told = [
             plain_entry(store.entry(scope, slug))
             | {"frame": scope.frame, "text": content.decode("utf-8", "backslashreplace")}
-            for scope, content in present
+            for scope, content in found.memories
         ]
-        render.show_json(memories=told)
+        render.show_json(memories=told, skipped=found.skipped)
         return
-    for number, (scope, content) in enumerate(present):
+    for number, (scope, content) in enumerate(found.memories):
         if scope.frame:
             render.note(f"{scope}: {scope.frame}")
-        if len(present) > 1:
+        if len(found.memories) > 1:
             render.show_lines([*([""] if number else []), f"== {scope}/{slug}", ""])
         render.show_document(content)
+    render.note_skipped(found.skipped, DOCTOR)
 
 
-def _refuse_absent(store: MemoryStore, scopes: Sequence[Scope], slug: str) -> None:
-    """Say that no scope has a memory; where it is one scope, by the store's own error.
+def _show_indexes(store: MemoryStore, scopes: Sequence[Scope], *, top: bool, as_json: bool) -> None:
+    from cspace.memory.several import read_indexes  # noqa: PLC0415  loads YAML
 
-    Raises:
-        NotFound: always.
-    """
-    if len(scopes) == 1:
-        store.read(scopes[0], slug)
-    others = [str(scope) for scope in store.scopes() if store.find(scope, slug) is not None]
-    hint = f"it is in {others[0]}: --scope {others[0]}" if others else "cspace memory list --all"
-    raise NotFound(f"no memory {slug!r} in {_names(scopes)}", hint=hint)
-
-
-def _show_indexes(store: MemoryStore, scopes: Sequence[Scope], *, top: bool) -> None:
-    """Print the indexes that are there; the one at the top is a person's own.
-
-    Raises:
-        NotFound: there is none.
-    """
-    from cspace import beneath  # noqa: PLC0415  not for the other commands
-
-    places = [(str(scope), store.directory(scope)) for scope in scopes]
-    shown = 0
-    for name, directory in ([("", store.root)] if top else []) + places:
-        try:
-            content = beneath.read_file(directory, PurePosixPath(INDEX))
-        except FileNotFoundError:
-            continue
-        if len(places) > 1 or top:
-            head = f"== {PurePosixPath(name, INDEX)}"
-            render.show_lines([*([""] if shown else []), head, ""])
+    found = read_indexes(store, scopes, top=top)
+    if as_json:
+        files = {name: text.decode("utf-8", "backslashreplace") for name, text in found.files}
+        render.show_json(files=files, skipped=found.skipped)
+        return
+    for number, (name, content) in enumerate(found.files):
+        if len(scopes) > 1:
+            render.show_lines([*([""] if number else []), f"== {name}", ""])
         render.show_document(content)
-        shown += 1
-    if not shown:
-        raise NotFound(f"no {INDEX} in {_names(scopes)}", hint="cspace memory list")
+    render.note_skipped(found.skipped, DOCTOR)
 
 
 def _search(
     store: MemoryStore, scopes: Sequence[Scope], words: str, limit: int | None, *, as_json: bool
 ) -> None:
     from cspace.memory import search as core  # noqa: PLC0415  not for `--help`
+    from cspace.memory.several import names_of  # noqa: PLC0415
 
     found = core.search_memory(store, scopes, words, limit=limit or core.DEFAULT_LIMIT)
     if as_json:
@@ -256,10 +223,6 @@ def _search(
         render.note_skipped(found.skipped, DOCTOR)
     if not found.hits:
         raise NotFound(
-            f"nothing in {_names(scopes)} holds a word of {words!r}",
+            f"nothing in {names_of(scopes)} holds a word of {words!r}",
             hint="in every scope: cspace memory search --all; all there is: cspace memory list",
         )
-
-
-def _names(scopes: Sequence[Scope]) -> str:
-    return ", ".join(map(str, scopes)) or "any scope"

@@ -64,8 +64,8 @@ def find_region(document: bytes) -> Region | None:
     if not _is_pair(found):
         lines = ", ".join(str(document.count(b"\n", 0, one.start) + 1) for one in found[:5])
         raise BrokenIndex(
-            f"MEMORY.md has markers of cspace that are not one pair, in line {lines}",
-            hint="leave one begin and one end in it, or none, then: cspace memory reindex",
+            f"the markers of cspace are not one pair, in line {lines}",
+            hint="leave one begin and one end, or none, then: cspace memory reindex --all",
         )
     return Region(found[0].end, found[1].start)
 

@@ -43,7 +43,7 @@ def find_adopted(root: Path) -> Adopted | None:
         return Adopted(_absolute(document["workspace"]), _absolute(document[LINK]))
     except FileNotFoundError:
         return None
-    except MALFORMED as error:
+    except (*MALFORMED, OSError) as error:
         place = root / RECORD
         raise CspaceError(
             f"{place} does not say what was adopted: {error}",

@@ -32,6 +32,11 @@ class Personas:
             content = beneath.read_file(self.root, PurePosixPath(MARKER))
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise CspaceError(
+                f"{self.root / MARKER} can not be read: {error.strerror}",
+                hint="cspace memory persona clear",
+            ) from None
         name = content.decode("utf-8", "replace").removesuffix("\n")
         try:
             return check_name("persona", name)

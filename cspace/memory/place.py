@@ -22,7 +22,7 @@ from cspace.docstore.opened import (
 from cspace.errors import CspaceError, UsageError
 from cspace.files import Owner
 from cspace.memory.orchestrator import find_adopted
-from cspace.memory.scopes import Kind, Scope, shown
+from cspace.memory.scopes import NAMED, Kind, Scope, check_name, shown
 from cspace.paths import INDEX
 
 _HINTS = {
@@ -129,6 +129,29 @@ def find_place(root: Path, scope: Scope) -> Place:
             hint=f"look at it and move it away, then adopt the workspace: ls -ld {path}",
         )
     return Place(adopted.memory, PurePosixPath())
+
+
+def list_scopes(root: Path) -> tuple[Scope, ...]:
+    """Return the scopes that have a directory, sorted; what has no name of a scope is none."""
+    found = [Scope(kind) for kind in Kind if kind not in NAMED and _is_there(root, Scope(kind))]
+    for kind in NAMED:
+        for name in _list_directories(Place(root, PurePosixPath(kind))):
+            with contextlib.suppress(UsageError):
+                found.append(Scope(kind, check_name("scope", name)))
+    return tuple(sorted(found))
+
+
+def _is_there(root: Path, scope: Scope) -> bool:
+    path = root / scope.relative
+    return scope.kind is Kind.ORCHESTRATOR if path.is_symlink() else path.is_dir()
+
+
+def _list_directories(place: Place) -> list[str]:
+    with place.opened() as opened:
+        if opened.descriptor is None:
+            return []
+        with os.scandir(opened.descriptor) as entries:
+            return [one.name for one in entries if one.is_dir(follow_symlinks=False)]
 
 
 def check_file(slug: str) -> str:

@@ -161,6 +161,11 @@ class Projects:
             content = beneath.read_file(self.root, PurePosixPath(TABLE))
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise CspaceError(
+                f"{self._path} can not be read: {error.strerror}",
+                hint=f"look at it and move it away: ls -ld {self._path}",
+            ) from None
         try:
             return _parse(content)
         except (*MALFORMED, UsageError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 from dataclasses import dataclass
@@ -16,12 +15,12 @@ from cspace.docstore.opened import (
     is_document,
     show_path,
 )
-from cspace.errors import NotFound, UsageError
+from cspace.errors import NotFound
 from cspace.files import Owner
 from cspace.memory.changes import Change
 from cspace.memory.entries import Entries, Entry, iter_heads, parse_entry
-from cspace.memory.place import Place, check_file, file_name, find_place
-from cspace.memory.scopes import NAMED, Kind, Scope, check_name
+from cspace.memory.place import check_file, file_name, find_place, list_scopes
+from cspace.memory.scopes import Scope
 from cspace.memory.writer import Seen, Writer, Written
 from cspace.paths import INDEX
 
@@ -57,26 +56,7 @@ class MemoryStore:
 
     def scopes(self) -> tuple[Scope, ...]:
         """Return the scopes that have a directory, sorted; what has no name of a scope is none."""
-        found = [Scope(kind) for kind in Kind if kind not in NAMED and self._is_there(Scope(kind))]
-        for kind in sorted(NAMED):
-            for name in self._subdirectories(kind):
-                with contextlib.suppress(UsageError):
-                    found.append(Scope(kind, check_name("scope", name)))
-        return tuple(sorted(found))
-
-    def _is_there(self, scope: Scope) -> bool:
-        place = self.root / scope.relative
-        if place.is_symlink():
-            return scope.kind is Kind.ORCHESTRATOR
-        return place.is_dir()
-
-    def _subdirectories(self, kind: Kind) -> list[str]:
-        place = Place(self.root, PurePosixPath(kind))
-        with place.opened() as opened:
-            if opened.descriptor is None:
-                return []
-            with os.scandir(opened.descriptor) as entries:
-                return [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+        return list_scopes(self.root)
 
     def count(self, scope: Scope) -> int:
         """Return how many memories a scope has, by their names alone."""
@@ -197,7 +177,10 @@ class MemoryStore:
         return self._writer().move(source, target, expected)
 
     def reindex(self, scope: Scope) -> int:
-        """Write all lines of a scope's index anew; return how many they are."""
+        """Write all lines of a scope's index anew; return how many they are.
+
+        The scope's own line in the root's MEMORY.md too.
+        """
         return self._writer().reindex(scope)
 
     def point_to(self, scope: Scope) -> None:

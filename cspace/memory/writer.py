@@ -17,16 +17,15 @@ from cspace.files import Owner
 from cspace.memory import index
 from cspace.memory.changes import (
     Change,
-    Operation,
     apply_change,
     check_size,
     rename_in,
     revision_of,
 )
 from cspace.memory.log import Log, LogLine, open_log
-from cspace.memory.place import Place, check_file, file_name, find_place
+from cspace.memory.place import Place, check_file, file_name, find_place, list_scopes
 from cspace.memory.scopes import NAMED, Scope, check_name
-from cspace.memory.writing import Held, locked
+from cspace.memory.writing import LOCK, Held, locked
 
 Seen = Callable[[bytes | None, bytes | None], None]
 
@@ -68,15 +67,17 @@ class Writer:
         elif expected is None:
             missing = f"{change.scope}/{change.slug} does not exist"
             raise NotFound(missing, hint="there is nothing to remove")
-        with self._changing(change.scope, create=content is not None) as (held, log):
+        with self._changing(change.scope, create=expected is None) as (held, log):
             before = held.check(change.slug, expected)
             return self._put(held, log, (change, before), content, proposal)
 
     def change(self, change: Change, seen: Seen, *, proposal: str = "") -> Written:
         """See `MemoryStore.change`."""
         check_file(change.slug)
-        makes = change.operation in (Operation.CREATE, Operation.OVERWRITE)
-        with self._changing(change.scope, create=makes) as (held, log):
+        if not os.path.lexists(find_place(self.root, change.scope).directory):
+            # What can not be leaves no directory behind.
+            apply_change(None, change, self.now())
+        with self._changing(change.scope, create=True) as (held, log):
             before = held.find(change.slug)
             present = before.content if before else None
             after = apply_change(present, change, self.now())
@@ -135,14 +136,16 @@ class Writer:
         """See `MemoryStore.reindex`."""
         with self._locked(scope, create=False) as held:
             files.sweep(held.directory)
-            return held.reindex()
+            lines = held.reindex()
+        self.point_to(scope)
+        return lines
 
     def point_to(self, scope: Scope) -> None:
         """See `MemoryStore.point_to`."""
-        prefix = index.scope_prefix(str(scope))
         place = Place(self.root, PurePosixPath())
+        names = {scope, *list_scopes(self.root)}
         with self._hold(place, place.relative, create=True) as held:
-            held.point(prefix, index.dump_line(prefix, ""))
+            held.point(index.scope_prefix(str(scope)), [index.scope_prefix(str(n)) for n in names])
 
     @contextlib.contextmanager
     def _locked(self, scope: Scope, *, create: bool) -> Iterator[Held]:
@@ -151,6 +154,8 @@ class Writer:
             if not create:
                 raise NotFound(f"scope {scope} does not exist", hint="cspace memory list --all")
             self._check_scope_twins(scope)
+        if create and not os.path.lexists(place.directory / LOCK):
+            # The first write of all.
             self.point_to(scope)
         with self._hold(place, scope.relative, create=create) as held:
             yield held

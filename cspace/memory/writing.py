@@ -26,6 +26,7 @@ from cspace.files import TEMPORARY_SUFFIX, Owner
 from cspace.memory import index
 from cspace.memory.changes import revision_of
 from cspace.memory.entries import iter_heads, summary_of
+from cspace.memory.index import BrokenIndex
 from cspace.memory.place import Place, file_name
 from cspace.paths import INDEX
 
@@ -155,13 +156,15 @@ class Held:
         """
         prefix = index.entry_prefix(slug)
         line = None if content is None else index.dump_line(prefix, summary_of(content))
-        for _ in range(TRIES):
-            present = self._read(INDEX.name)
-            document = present.content if present else b""
+
+        def change(document: bytes) -> bytes:
             changed = index.set_line(document, prefix, line)
             if changed is None:
                 changed = index.set_lines(document, self._lines(slug, line))
-            if self._place(slug, content, before, (present, changed)):
+            return changed
+
+        for _ in range(TRIES):
+            if self._place(slug, content, before, self._change_index(change)):
                 return
         raise self._busy()
 
@@ -196,26 +199,38 @@ class Held:
         self.rewrite(lambda document: index.set_lines(document, lines))
         return len(lines)
 
-    def point(self, prefix: bytes, line: bytes | None) -> None:
-        """Write one line of an index that is not of this directory's files. Errors as for `put`."""
+    def point(self, line: bytes, lines: list[bytes]) -> None:
+        """Write one line of an index that is not of this directory's files. Errors as for `put`.
+
+        Args:
+            lines: all of them, for an index that has none yet.
+        """
 
         def change(document: bytes) -> bytes:
-            changed = index.set_line(document, prefix, line)
-            return index.set_lines(document, [line] if line else []) if changed is None else changed
+            changed = index.set_line(document, line, line)
+            return index.set_lines(document, lines) if changed is None else changed
 
         self.rewrite(change)
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
         """Replace the index by what change makes of it. Errors as for `put`."""
         for _ in range(TRIES):
-            present = self._read(INDEX.name)
-            with self._index((present, change(present.content if present else b""))) as written:
-                if self._is_still(INDEX.name, present):
+            planned = self._change_index(change)
+            with self._index(planned) as written:
+                if self._is_still(INDEX.name, planned[0]):
                     if written is not None:
                         written.replace(self.directory / INDEX.name)
                         files.sync_directory(self.directory)
                     return
         raise self._busy()
+
+    def _change_index(self, change: Callable[[bytes], bytes]) -> tuple[Document | None, bytes]:
+        present = self._read(INDEX.name)
+        try:
+            return present, change(present.content if present else b"")
+        except BrokenIndex as error:
+            place = self.place.directory / INDEX
+            raise BrokenIndex(f"{place}: {error}", hint=error.hint) from error
 
     def _busy(self) -> Conflict:
         return Conflict(

@@ -76,6 +76,24 @@ def test_one_memory_goes_to_a_pipe_byte_for_byte(filled: Path, home: Path) -> No
     assert proc.run("cspace", "memory", "show", "odd", cwd=filled).stdout == path.read_bytes()
 
 
+def test_a_scope_or_memory_that_can_not_be_read_hides_no_other(
+    filled: Path, home: Path, tmp_path: Path
+) -> None:
+    (root(home) / "user/rule.md").unlink()
+    (root(home) / "user/rule.md").symlink_to(root(home) / "global/commits.md")
+    (root(home) / "personas").mkdir()
+    (root(home) / "personas/linked").symlink_to(tmp_path)
+    memory("persona", "use", "linked", cwd=filled)
+    listed = memory("list", cwd=filled)
+    assert ("projects/web" in listed.stdout, "global" in listed.stdout) == (True, True)
+    assert "skipped personas/linked: " in listed.stderr
+    shown = memory("show", "rule", cwd=filled)
+    assert "a real database" in shown.stdout
+    assert "Short commit" not in shown.stdout
+    assert "2 files skipped; see: cspace memory doctor" in shown.stderr
+    memory("show", "rule", "--scope", "user", cwd=filled, ok=1)
+
+
 def test_a_memory_of_a_scope_that_does_not_concern_one_is_found_by_its_scope_only(
     filled: Path,
 ) -> None:

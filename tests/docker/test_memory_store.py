@@ -114,7 +114,7 @@ def test_what_can_not_be_written_is_refused_with_a_hint_and_stays_whole(
     ]
     foreign.chmod(0o755)
     assert said["/foreign"] == [
-        "/foreign/user/.lock: Permission denied",
+        "/foreign/.lock: Permission denied",
         "see who owns the directory and the files in it: ls -la",
     ]
     assert "No space left on device" in said["/full"][0]

@@ -76,7 +76,7 @@ def test_a_missing_index_and_broken_markers_are_named(
     (root / "user/MEMORY.md").write_text("<!-- cspace:index:end -->\n", encoding="utf-8")
     ((problem, repair),) = found(store, clock).items()
     assert "not one pair, in line 1" in problem
-    assert repair.endswith("then: cspace memory reindex")
+    assert repair.endswith("then: cspace memory reindex --all")
     (root / "user/MEMORY.md").unlink()
     assert list(found(store, clock)) == ["user has no MEMORY.md for its 2 memories"]
 

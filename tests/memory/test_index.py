@@ -87,7 +87,7 @@ def test_markers_that_are_not_one_pair_are_refused_with_their_lines(document: by
     with pytest.raises(BrokenIndex, match=r"not one pair, in line \d") as refused:
         set_line(document, PREFIX, LINE)
     assert refused.value.hint == (
-        "leave one begin and one end in it, or none, then: cspace memory reindex"
+        "leave one begin and one end, or none, then: cspace memory reindex --all"
     )
     with pytest.raises(BrokenIndex):
         set_lines(document, [LINE])

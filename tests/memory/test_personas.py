@@ -38,6 +38,15 @@ def test_a_marker_that_names_none_is_an_error_that_says_how_to_clear_it(
     assert str(caught.value).isprintable()
 
 
+def test_a_linked_marker_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("reviewer\n", encoding="utf-8")
+    (tmp_path / MARKER).symlink_to("outside")
+    with pytest.raises(CspaceError, match="symbolic links"):
+        Personas(tmp_path).active()
+    Personas(tmp_path).clear()
+    assert Personas(tmp_path).active() is None
+
+
 def test_personas_are_the_directories_and_no_links(tmp_path: Path) -> None:
     for name in ("reviewer", "Odd", ".dot"):
         (tmp_path / "personas" / name).mkdir(parents=True)

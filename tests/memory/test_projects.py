@@ -120,7 +120,7 @@ def test_a_broken_table_is_named_and_left_as_it_is(
 def test_a_linked_table_is_not_followed(root: Path, tmp_path: Path) -> None:
     root.mkdir(parents=True)
     (root / TABLE).symlink_to(tmp_path / "outside")
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(CspaceError, match="symbolic links"):
         Projects(root).claim(git_directory(tmp_path, "web"), "web-01234567")
     assert not (tmp_path / "outside").exists()
 
