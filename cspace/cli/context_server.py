@@ -99,12 +99,14 @@ def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given
 
 
 def _serve_memory(deps: Deps, root: Path | None) -> None:
-    from cspace.mcp import memory_server  # noqa: PLC0415  see above
+    from cspace.instance.curated import told_by_mounts  # noqa: PLC0415  see above
+    from cspace.mcp import memory_server  # noqa: PLC0415
     from cspace.mcp.memory_caller import Caller  # noqa: PLC0415
 
-    named = deps.environ.get("CLAUDE_PROJECT_DIR")
-    stands = replace(deps, directory=deps.directory / (root or named or ""))
-    outbox = Path(INSIDE.outbox) if deps.inside else None
+    environ = told_by_mounts(deps.environ)
+    place = deps.directory / (root or environ.get("CLAUDE_PROJECT_DIR") or "")
+    stands = replace(deps, directory=place, environ=environ)
+    outbox = Path(INSIDE.outbox) if stands.inside else None
     gc.enable()  # off for short commands
     caller = Caller(stands.memory(), stands.here, outbox)
     memory_server.build(caller, version=_version()).run("stdio")

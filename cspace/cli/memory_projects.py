@@ -92,6 +92,8 @@ def use_persona(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A persona.", autocompletion=complete_persona)
     ],
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Make a persona the active one; instances get it at their next up.
 
@@ -100,13 +102,16 @@ def use_persona(
     deps: Deps = context.obj
     deps.memory_to_change()
     deps.here.personas.use(name)
-    render.show_lines([name])
+    if as_json:
+        render.show_json(persona=name)
+    else:
+        render.show_lines([name])
     if name not in deps.here.personas.names():
         render.note(f"note: nothing is remembered for it yet: cspace memory write --persona {name}")
 
 
 @persona.command()
-def clear(context: typer.Context) -> None:
+def clear(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Let no persona be active.
 
     Example: cspace memory persona clear
@@ -114,7 +119,10 @@ def clear(context: typer.Context) -> None:
     deps: Deps = context.obj
     deps.memory_to_change()
     deps.here.personas.clear()
-    render.note("no persona is active")
+    if as_json:
+        render.show_json(persona=None)
+    else:
+        render.note("no persona is active")
 
 
 @persona.command("show")

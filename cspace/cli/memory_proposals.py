@@ -169,7 +169,8 @@ def proposals(
     found = queue.list_pending()
     if as_json:
         told = [
-            tell_proposal(one.proposal) | {"stale": one.stale, "duplicates": one.duplicates}
+            tell_proposal(one.proposal)
+            | {"stale": one.stale, "duplicates": one.duplicates, "problem": one.problem or None}
             for one in found.waiting
         ]
         render.show_json(proposals=told, skipped=found.skipped)
@@ -187,6 +188,7 @@ _HEAD = ("ID", "AGE", "SOURCE", "INSTANCE", "OPERATION", "MEMORY", "REMARKS")
 def _row(one: Waiting) -> tuple[str, ...]:
     proposal = one.proposal
     remarks = [*(["stale"] if one.stale else []), *(f"same as {name}" for name in one.duplicates)]
+    remarks += [one.problem] if one.problem else []
     return (
         proposal.id,
         age(proposal.time, utc_now()),

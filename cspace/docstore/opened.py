@@ -21,6 +21,8 @@ from cspace.errors import CspaceError
 
 SUFFIX = ".md"
 _CHUNK = 1024 * 1024
+# O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # What no line and no JSON can show, and what could be taken for a line of its own.
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -157,9 +159,7 @@ def _read_named(
     if _UNFIT.search(name):
         raise UnreadableDocument(f"{show_path(parent / name)}: its name can not be shown")
     try:
-        # O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(name, flags, dir_fd=directory)
+        descriptor = os.open(name, _FLAGS, dir_fd=directory)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -174,11 +174,20 @@ def _read_named(
             content = os.read(descriptor, start)
         if content is None:
             raise UnreadableDocument(f"{parent / name}: larger than {beneath.MAX_BYTES} bytes")
-        return Document(content, before, stamp_of(os.fstat(descriptor)) == stamp_of(before))
+        return Document(content, before, _is_unchanged(before, os.fstat(descriptor)))
     except OSError as error:
         raise UnreadableDocument(f"{parent / name}: {reason(error)}") from error
     finally:
         os.close(descriptor)
+
+
+def _is_unchanged(before: os.stat_result, after: os.stat_result) -> bool:
+    # Of one descriptor, whose device and inode are the same.
+    return (
+        before.st_mtime_ns == after.st_mtime_ns
+        and before.st_ctime_ns == after.st_ctime_ns
+        and before.st_size == after.st_size
+    )
 
 
 def _read_whole(descriptor: int, size: int) -> bytes | None:

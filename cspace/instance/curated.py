@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from cspace.engine.model import Container, Mount
 from cspace.instance import labels
@@ -36,6 +39,22 @@ def variables_of(scopes: Sequence[str]) -> dict[str, str]:
     """Return the variables that tell programs inside which project and persona is theirs."""
     named = (each.partition("/") for each in scopes)
     return {_VARIABLES[kind]: name for kind, _, name in named if kind in _VARIABLES}
+
+
+def told_by_mounts(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the environment with an instance's own variables, where a client passed none of it on.
+
+    On a host the environment as it is.
+    """
+    if environ.get("CSPACE_INSTANCE") or not os.path.ismount(INSIDE.outbox):
+        return environ
+    seen = (
+        f"{kind}/{name}"
+        for kind in _VARIABLES
+        if (place := Path(INSIDE.curated, kind)).is_dir()
+        for name in sorted(each.name for each in place.iterdir())[:1]
+    )
+    return {**environ, "CSPACE_INSTANCE": socket.gethostname(), **variables_of(tuple(seen))}
 
 
 def mounted_scopes(container: Container | None) -> tuple[str, ...]:

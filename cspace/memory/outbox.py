@@ -262,14 +262,18 @@ def _say(error: CspaceError | OSError) -> str:
 
 
 def _read(directory: Path, name: str) -> tuple[bytes, os.stat_result]:
+    if not name.endswith(SUFFIX):
+        raise BadProposal(f"its name does not end with {SUFFIX}")
     descriptor = beneath.open_child_file(int(directory.name), name)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
-        if status.st_nlink != 1:
-            raise BadProposal(f"it has {status.st_nlink} names: another program may change it")
-        if not name.endswith(SUFFIX):
-            raise BadProposal(f"its name does not end with {SUFFIX}")
         content = file.read(MAX_BYTES + 1)
+    # Asked of the name and not of what is open: that loses a name when the agent replaces it.
+    found = (directory / name).lstat()
+    if found.st_nlink != 1:
+        raise BadProposal(f"it has {found.st_nlink} names: another program may change it")
+    if (found.st_dev, found.st_ino) != (status.st_dev, status.st_ino):
+        raise BadProposal("it was replaced while it was read")
     if len(content) > MAX_BYTES:
         raise BadProposal(f"it has more than {MAX_BYTES} bytes")
     return content, status

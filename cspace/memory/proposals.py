@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, replace
 
 from cspace.docstore.opened import Skipped
-from cspace.errors import Conflict, UsageError
+from cspace.errors import Conflict, CspaceError, UsageError
 from cspace.memory.changes import Change, Operation, apply_change, revision_of
 from cspace.memory.entries import default_description, default_type
 from cspace.memory.log import LOG, LogLine, append_log
@@ -31,11 +31,13 @@ class Waiting:
     Attributes:
         stale: whether the memory changed since the proposal was made.
         duplicates: memories and proposals that hold the same text.
+        problem: why the memory can not be read; empty where it can.
     """
 
     proposal: Proposal
-    stale: bool
-    duplicates: tuple[str, ...]
+    stale: bool = False
+    duplicates: tuple[str, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +93,19 @@ class Proposals:
         return replace(review, proposal=made, stored=revision_of(content))
 
     def list_pending(self) -> Listing:
-        """Read all proposals that wait, each beside what is there now.
-
-        Raises:
-            CspaceError: a memory that one of them is about can not be read.
-        """
+        """Read all proposals that wait, each beside what is there now."""
         found, skipped = self.pending.load_all()
-        duplicates = Duplicates(self.store, tuple(found))
-        waiting = tuple(
-            Waiting(proposal, self._is_stale(proposal), duplicates.of(proposal))
-            for proposal in sorted(found, key=lambda one: (one.time, one.id))
-        )
-        return Listing(waiting, tuple(skipped))
+        duplicates = Duplicates(self.store, found)
+        ordered = sorted(found, key=lambda one: (one.time, one.id))
+        return Listing(tuple(self._wait(one, duplicates) for one in ordered), skipped)
+
+    def _wait(self, proposal: Proposal, duplicates: Duplicates) -> Waiting:
+        try:
+            before = self.store.find(proposal.change.scope, proposal.change.slug)
+            stale = revision_of(before) != proposal.revision
+            return Waiting(proposal, stale, duplicates.of(proposal))
+        except CspaceError as error:
+            return Waiting(proposal, problem=str(error))
 
     def get(self, id_: str) -> Proposal:
         """Return one proposal, by its id or as much of it as tells it apart.
@@ -146,11 +149,9 @@ class Proposals:
     def check(self, review: Review, *, allow_hidden: bool = False) -> None:
         """Refuse what can not be approved as it was shown; errors as for `approve`."""
         proposal = review.proposal
-        if review.stale and self._was_approved(proposal.id):
-            with self.pending.locked():
-                self.pending.remove(proposal.id)
-            raise Conflict(f"proposal {proposal.id} was approved before", hint=HINT)
         if review.stale:
+            with self.pending.locked():
+                self._check_open(proposal.id)
             raise Conflict(
                 f"{proposal.target} changed since proposal {proposal.id} was made",
                 hint=f"cspace memory rebase {proposal.id}",
@@ -168,7 +169,7 @@ class Proposals:
         """
         proposal = self.get(id_)
         with self.pending.locked():
-            self.pending.check_there(proposal.id)
+            self._check_open(proposal.id)
             said = Rejection(reason, self.store.now(), proposal.id)
             self.rejections.add(proposal.change, said)
             self.log("reject", proposal)
@@ -187,7 +188,7 @@ class Proposals:
         """
         proposal = self.get(id_)
         with self.pending.locked():
-            self.pending.check_there(proposal.id)
+            self._check_open(proposal.id)
             before = self.store.find(proposal.change.scope, proposal.change.slug)
             change = replace(proposal.change, operation=_fitting(proposal, before))
             made = replace(proposal, change=change, revision=revision_of(before))
@@ -235,10 +236,6 @@ class Proposals:
         """Return how many proposals of an instance wait."""
         return sum(one.instance == instance for one in self.pending.all())
 
-    def _is_stale(self, proposal: Proposal) -> bool:
-        before = self.store.find(proposal.change.scope, proposal.change.slug)
-        return revision_of(before) != proposal.revision
-
     def _check_unchanged(self, review: Review) -> None:
         id_ = review.proposal.id
         self.pending.check_there(id_)
@@ -247,6 +244,13 @@ class Proposals:
                 f"proposal {id_} is not the one that was shown",
                 hint=f"cspace memory proposals {id_}",
             )
+
+    def _check_open(self, id_: str) -> None:
+        """Refuse to decide what was decided, and close what a kill left open; under the lock."""
+        self.pending.check_there(id_)
+        if self._was_approved(id_):
+            self.pending.remove(id_)
+            raise Conflict(f"proposal {id_} was approved before", hint=HINT)
 
     def _was_approved(self, id_: str) -> bool:
         """Tell whether a proposal was written, by one that was killed before it said so."""

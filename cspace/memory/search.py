@@ -84,9 +84,7 @@ class _Sweep:
                     self._look(_Found(scope, slug), content)
 
     def _documents(self, scope: Scope, directory: Opened) -> Iterator[tuple[str, bytes]]:
-        for slug in sorted(directory.list_stems()):
-            if slug == INDEX.stem:
-                continue
+        for slug in sorted(set(directory.list_stems()) - {INDEX.stem}):
             try:
                 yield slug, directory.read(slug).content
             except FileNotFoundError:
@@ -166,7 +164,7 @@ def _hit(place: Place, match: Match[_Found], score: float, terms: tuple[Term, ..
         type=_header_text(content, TYPE),
         description=_header_text(content, "description"),
         score=round(score, 3),
-        lines=find_lines(_searched(content), terms, WIDTH),
+        lines=_lines(content, terms),
     )
 
 
@@ -185,8 +183,16 @@ def _parts(content: bytes) -> tuple[str, str]:
     return written, content[body:].decode("utf-8", "replace")
 
 
-def _searched(content: bytes) -> str:
-    """Return what `_parts` does, on the lines on which it stands in the file."""
-    written, body = _parts(content)
-    start, _, after = find_front_matter(content)
-    return f"\n{written}\n{body}" if start < after else body
+def _lines(content: bytes, terms: tuple[Term, ...]) -> tuple[tuple[int, str], ...]:
+    """Return the lines of the file that hold a word, with their numbers."""
+    start, end, body = find_front_matter(content)
+    written, text = _parts(content)
+    if start == body:
+        return find_lines(text, terms, WIDTH)
+    # The keys of a header are not searched, but shown.
+    header = dict(enumerate(content[start:end].decode("utf-8", "replace").split("\n"), 2))
+    whole = {number: " ".join(line.split()) for number, line in header.items()}
+    return tuple(
+        (number, found if len(whole.get(number, found)) > WIDTH else whole.get(number) or found)
+        for number, found in find_lines(f"\n{written}\n{text}", terms, WIDTH)
+    )

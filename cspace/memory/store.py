@@ -6,6 +6,7 @@ import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from cspace.clock import Clock, utc_now
 from cspace.docstore.opened import (
@@ -17,12 +18,14 @@ from cspace.docstore.opened import (
 )
 from cspace.errors import NotFound
 from cspace.files import Owner
-from cspace.memory.changes import Change
 from cspace.memory.entries import Entries, Entry, iter_heads, parse_entry
 from cspace.memory.place import check_file, file_name, find_place, list_scopes
 from cspace.memory.scopes import Scope
-from cspace.memory.writer import Seen, Writer, Written
 from cspace.paths import INDEX
+
+if TYPE_CHECKING:
+    from cspace.memory.changes import Change
+    from cspace.memory.writer import Seen, Writer, Written
 
 # How many names an error compares to suggest one: comparing is slow.
 NEAREST_OF = 500
@@ -188,4 +191,6 @@ class MemoryStore:
         self._writer().point_to(scope)
 
     def _writer(self) -> Writer:
+        from cspace.memory.writer import Writer  # noqa: PLC0415  10 ms, which no read needs
+
         return Writer(self.root, self.owner, self.by, self.now)

@@ -30,7 +30,7 @@ from cspace.memory.index import BrokenIndex
 from cspace.memory.place import Place, file_name
 from cspace.paths import INDEX
 
-LOCK = ".lock"
+LOCK, LOCKS = ".lock", ".locks"
 CHANGING = ".changing"
 LOCK_SECONDS = 10.0
 # The index is made anew when a person's editor saved it meanwhile.
@@ -55,8 +55,10 @@ def locked(
     """
     with place.changing(create=create, owner=owner) as directory, contextlib.ExitStack() as stack:
         name = f"{place.directory}/"
-        lock = files.lock(directory / LOCK, timeout=LOCK_SECONDS, holder=by, owner=owner, name=name)
+        path = _lock_of(place, directory)
         try:
+            files.ensure_directory(path.parent, owner=owner)
+            lock = files.lock(path, timeout=LOCK_SECONDS, holder=by, owner=owner, name=name)
             stack.enter_context(lock)
         except OSError as error:
             raise CspaceError(
@@ -65,6 +67,16 @@ def locked(
         held = Held(relative, place, directory, owner)
         held.heal()
         yield held
+
+
+def _lock_of(place: Place, directory: Path) -> Path:
+    """Return what is locked for a scope; beside the scopes, of which instances mount some.
+
+    Who can only read a file can lock it all the same, and would keep everybody from writing.
+    """
+    if not place.relative.parts:
+        return directory / LOCK  # the orchestrator's own, which no instance mounts
+    return place.root / LOCKS / f"{'.'.join(place.relative.parts)}{LOCK}"
 
 
 @dataclass(frozen=True, slots=True)

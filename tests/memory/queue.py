@@ -28,6 +28,11 @@ def write(proposals: Proposals, slug: str = "testing", body: str = "Old text.\n"
     proposals.store.change(change(slug, body, Operation.OVERWRITE))
 
 
+def memory(proposals: Proposals, slug: str = "testing") -> bytes:
+    """Return the bytes of one of the user's memories."""
+    return (proposals.store.root / f"user/{slug}.md").read_bytes()
+
+
 def hashes(root: Path) -> dict[str, str]:
     """Return a hash of every memory file and index: what starts with a dot is none."""
     return {

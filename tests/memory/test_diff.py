@@ -15,22 +15,36 @@ LINES = st.lists(
 )
 
 
-def rebuilt(lines: tuple[str, ...], signs: str) -> list[str]:
-    body = [line for line in lines[2:] if line != NO_END and not re.match("@@ ", line)]
-    return [line[1:] for line in body if line[0] in signs]
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+def applied(old: list[str], lines: tuple[str, ...]) -> list[str]:
+    """Return what a diff makes of a text; its heads and unchanged lines have to fit."""
+    new: list[str] = []
+    done = 0
+    for line in lines[2:]:
+        head = HUNK.match(line)
+        if head is not None:
+            start, count, fresh, added = (int(part or 1) for part in head.groups("1"))
+            new += old[done : start - (count > 0)]
+            done = start - (count > 0)
+            assert len(new) == fresh - (added > 0)
+        elif line[0] == "+":
+            new.append(line[1:])
+        else:
+            assert old[done] == line[1:]
+            new += [line[1:]] if line[0] == " " else []
+            done += 1
+    return new + old[done:]
 
 
 @given(LINES, LINES)
-def test_both_sides_can_be_told_from_a_diff(old: list[str], new: list[str]) -> None:
+def test_a_diff_makes_the_new_text_of_the_old_one(old: list[str], new: list[str]) -> None:
     before, after = ("".join(f"{line}\n" for line in side) for side in (old, new))
     diff = render_diff(before.encode(), after.encode(), "user/a.md")
-    if old == new:
-        assert diff.lines == ()
-    else:
-        shown_old, shown_new = rebuilt(diff.lines, "- "), rebuilt(diff.lines, "+ ")
-        assert "\n".join(shown_old) in "\n".join(old)
-        assert "\n".join(shown_new) in "\n".join(new)
-        assert len(new) - len(old) == diff.added - diff.removed
+    assert applied(old, diff.lines) == new
+    assert (diff.lines == ()) == (old == new)
+    assert diff.added - diff.removed == len(new) - len(old)
 
 
 def test_a_new_memory_is_shown_whole() -> None:
@@ -58,6 +72,10 @@ def test_what_is_hidden_already_does_not_count_again() -> None:
     diff = render_diff(before, before + b"b\n", "user/a.md")
     assert diff.hidden == ()
     assert " a<U+200B>" in diff.lines
+
+
+def test_a_missing_line_end_is_said() -> None:
+    assert render_diff(b"a", b"a\n", "user/a.md").lines[3:] == ("-a", NO_END, "+a")
 
 
 def test_a_change_of_line_ends_alone_is_seen() -> None:

@@ -327,3 +327,37 @@ def test_two_commands_at_once_take_each_proposal_over_once(
         assert (one.wait(), other.wait()) == (0, 0)
     assert waiting(proposals) == bodies
     assert os.listdir(outbox) == []
+
+
+SWAP = """
+import os, sys
+place, secret, good = sys.argv[1:]
+print("ready", flush=True)
+while True:
+    for make, source in ((os.symlink, secret), (os.link, secret), (os.symlink, good)):
+        make(source, place + ".next")
+        os.rename(place + ".next", place)
+    with open(place + ".next", "w") as file:
+        file.write(open(good).read())
+    os.rename(place + ".next", place)
+"""
+
+
+def test_a_file_that_is_swapped_with_links_all_the_time_gives_no_other_files_text(
+    proposals: Proposals, outbox: Path, tmp_path: Path, counts: Callable[[int, int], int]
+) -> None:
+    for name, text in (("secret", "A secret."), ("good", "Use a database.")):
+        drop(tmp_path, name, GOOD.replace("Use a real database.", text))
+    words = (sys.executable, "-c", SWAP, outbox / "a.yaml", tmp_path / "secret", tmp_path / "good")
+    taken = []
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as agent:
+        assert agent.stdout is not None
+        assert agent.stdout.readline() == b"ready\n"
+        while len(taken) < counts(5, 100):
+            found = take(proposals).taken
+            taken += [one.change.body for one in found]
+            for one in found:
+                proposals.pending.remove(one.id)
+        agent.kill()
+    assert set(taken) == {"Use a database.\n"}
+    assert (tmp_path / "secret").read_text(encoding="utf-8").count("A secret.") == 1

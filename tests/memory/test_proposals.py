@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,17 +15,13 @@ from cspace.memory.changes import Operation, revision_of
 from cspace.memory.pending import PENDING
 from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review, revise
-from tests.conftest import CHECKOUT, Clock
-from tests.memory.queue import HUMAN, change, hashes, write
+from tests.conftest import Clock
+from tests.memory.queue import HUMAN, change, hashes, memory, write
 
 
 def log(proposals: Proposals) -> list[dict[str, str]]:
     path = proposals.store.root / ".log.jsonl"
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def memory(proposals: Proposals, slug: str = "testing") -> bytes:
-    return (proposals.store.root / f"user/{slug}.md").read_bytes()
 
 
 def test_filing_changes_no_memory(proposals: Proposals) -> None:
@@ -259,6 +253,35 @@ def test_a_broken_file_is_named_and_breaks_nothing(proposals: Proposals, tmp_pat
         proposals.get("bomb")
 
 
+def test_a_memory_that_can_not_be_read_breaks_no_list(proposals: Proposals, tmp_path: Path) -> None:
+    proposals.file(change(), HUMAN)
+    good = proposals.file(change(scope="global"), HUMAN).proposal.id
+    (tmp_path / "secret").write_text("secret\n", encoding="utf-8")
+    (proposals.store.root / "user").mkdir()
+    (proposals.store.root / "user/testing.md").symlink_to(tmp_path / "secret")
+    found = {one.proposal.id: one.problem for one in proposals.list_pending().waiting}
+    assert found.pop(good) == ""
+    assert "a link" in next(iter(found.values()))
+    for id_ in found:
+        with pytest.raises(CspaceError):
+            proposals.review(id_)
+    assert (tmp_path / "secret").read_text(encoding="utf-8") == "secret\n"
+
+
+@pytest.mark.parametrize("decide", [Proposals.reject, Proposals.rebase])
+def test_a_proposal_that_was_written_before_a_kill_is_not_decided_again(
+    proposals: Proposals, decide: Callable[[Proposals, str], object]
+) -> None:
+    filed = proposals.file(change(), HUMAN).proposal
+    path = proposals.store.root / PENDING / f"{filed.id}.yaml"
+    content = path.read_bytes()
+    proposals.approve(proposals.review(filed.id))
+    path.write_bytes(content)  # as if the kill came before it was removed
+    with pytest.raises(Conflict, match="was approved before"):
+        decide(proposals, filed.id)
+    assert proposals.rejections.find(change()) is None
+
+
 def test_a_proposal_that_was_written_before_a_kill_is_not_written_again(
     proposals: Proposals,
 ) -> None:
@@ -273,99 +296,6 @@ def test_a_proposal_that_was_written_before_a_kill_is_not_written_again(
         proposals.approve(proposals.review(filed.proposal.id))
     assert hashes(proposals.store.root) == before
     assert not path.exists()
-
-
-DECIDE = """
-import sys
-from pathlib import Path
-from cspace.errors import Conflict, NotFound
-from cspace.memory.proposals import Proposals
-from cspace.memory.store import MemoryStore
-from tests.memory.queue import write
-
-root, what, ids = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
-proposals = Proposals(MemoryStore(root, by=what))
-reviews = {}
-for id_ in ids:
-    reviews[id_] = proposals.review(id_)
-print("ready", flush=True)
-sys.stdin.readline()
-for id_ in ids:
-    try:
-        if what == "approve":
-            proposals.approve(reviews[id_])
-        elif what == "reject":
-            proposals.reject(id_)
-        else:
-            write(proposals, reviews[id_].proposal.change.slug, "A person's.\\n")
-        print(id_, flush=True)
-    except (Conflict, NotFound):
-        pass
-"""
-
-
-def race(root: Path, ids: list[str], *whats: str) -> list[list[str]]:
-    """Let processes decide about the same proposals at once, and return what each one did."""
-    words = (sys.executable, "-c", DECIDE, root)
-    running = [
-        subprocess.Popen(
-            (*words, what, *ids),
-            cwd=CHECKOUT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for what in whats
-    ]
-    for one in running:
-        assert one.stdout is not None
-        assert one.stdout.readline() == "ready\n"
-    for one in running:
-        assert one.stdin is not None
-        one.stdin.write("\n")
-        one.stdin.flush()
-    done = [one.communicate()[0].split() for one in running]
-    assert [one.returncode for one in running] == [0] * len(whats)
-    return done
-
-
-def many(proposals: Proposals, counts: Callable[[int, int], int]) -> list[str]:
-    number = counts(20, 200)
-    for index in range(number):
-        write(proposals, f"m-{index}")
-    appends = [change(f"m-{index}", f"{index}.\n", Operation.APPEND) for index in range(number)]
-    return [proposals.file(one, HUMAN).proposal.id for one in appends]
-
-
-def test_of_two_approvals_of_one_proposal_one_writes(
-    proposals: Proposals, counts: Callable[[int, int], int]
-) -> None:
-    ids = many(proposals, counts)
-    one, other = race(proposals.store.root, ids, "approve", "approve")
-    assert sorted([*one, *other]) == sorted(ids)
-    for index in range(len(ids)):
-        assert memory(proposals, f"m-{index}").count(f"{index}.\n".encode()) == 1
-
-
-def test_beside_a_rejection_a_proposal_is_approved_or_rejected(
-    proposals: Proposals, counts: Callable[[int, int], int]
-) -> None:
-    ids = many(proposals, counts)
-    approved, rejected = race(proposals.store.root, ids, "approve", "reject")
-    assert sorted([*approved, *rejected]) == sorted(ids)
-    for index, id_ in enumerate(ids):
-        written = f"{index}.\n".encode() in memory(proposals, f"m-{index}")
-        assert written == (id_ in approved)
-
-
-def test_beside_a_direct_write_no_text_is_lost(
-    proposals: Proposals, counts: Callable[[int, int], int]
-) -> None:
-    ids = many(proposals, counts)
-    _, wrote = race(proposals.store.root, ids, "approve", "write")
-    assert wrote == ids
-    for index in range(len(ids)):
-        assert memory(proposals, f"m-{index}").endswith(b"A person's.\n")
 
 
 def test_a_review_of_an_unfiled_draft_can_not_be_approved(proposals: Proposals) -> None:

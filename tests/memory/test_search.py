@@ -90,6 +90,12 @@ def test_what_cspace_writes_into_every_header_is_found_nowhere(store: MemoryStor
         assert search(store, word).hits == ()
 
 
+def test_a_line_of_the_header_is_shown_as_it_stands_there(store: MemoryStore) -> None:
+    write(store, "one", "Text.\n", about="A heron")
+    (hit,) = search(store, "heron").hits
+    assert hit.lines == ((3, "description: A heron"),)
+
+
 def test_keys_of_a_persons_own_in_a_header_are_searched(store: MemoryStore) -> None:
     write(store, "one", "Text.\n")
     path = store.directory(USER) / "one.md"
