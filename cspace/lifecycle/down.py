@@ -210,7 +210,9 @@ def _take_proposals(host: Host, name: str) -> tuple[str, ...]:
         if one.path.startswith(f"{place}/")
     )
     waiting = sum(one.instance == str(place) for one in taken.taken)
-    return (*bad, *([f"memories that it proposed: {waiting}; {LOOK}"] if waiting else []))
+    said = [f"memories that it proposed: {waiting}; {LOOK}"] if waiting else []
+    said += [f"more that wait in outboxes: {taken.left}; {LOOK}"] if taken.left else []
+    return (*bad, *said)
 
 
 def _missing(archived: Archive, held: Manifest) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,8 @@ from typing import Any
 import anyio
 import jsonschema  # type: ignore[import-untyped]  # its stubs are not worth a dependency
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, TextContent, Tool
@@ -29,7 +31,7 @@ from cspace.memory.scopes import FRAMES, Kind, Scope, parse_scope
 from cspace.memory.store import MemoryStore
 from cspace.paths import curated_memory, instance_outbox
 from tests.conftest import Clock
-from tests.mcp.conftest import Call
+from tests.mcp.conftest import Call, Environment
 
 WHERE = "scope project persona"
 WISH = ("slug body", f"{WHERE} type description append reason")
@@ -493,3 +495,31 @@ def test_an_answer_counts_once_and_for_nothing_but_its_question(caller: Caller) 
     assert [path for path in files_of(caller) if "MEMORY" not in path] == [
         "projects/sample/testing.md"
     ]
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_the_process_that_clients_start_asks_and_writes(
+    command: list[str], environment: Environment, home: Path, repo: Path, mode: str
+) -> None:
+    person: Any = Person("accept", YES)
+    words = [*command[1:], "--toolset", "memory", "--root", str(repo)]
+    start = StdioServerParameters(command=command[0], args=words, env=environment)
+
+    async def conversation() -> CallToolResult:
+        client = Client(stdio_client(start), mode=mode, elicitation_callback=person)
+        async with client as connected:
+            return await connected.call_tool("memory_write", RULE)
+
+    facts = told(anyio.run(conversation))
+    assert (facts["memory"], facts["status"]) == ("projects/sample/testing", "approved")
+    assert len(person.questions) == 1
+    assert (home / ".cspace/memory/projects/sample/testing.md").is_file()
+
+
+def test_memory_is_served_over_stdio_alone(
+    command: list[str], environment: Environment, repo: Path
+) -> None:
+    words = [*command, "--toolset", "memory", "--http"]
+    done = subprocess.run(words, env=environment, cwd=repo, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--toolset memory takes no other option than --root" in done.stderr
