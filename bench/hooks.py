@@ -1,8 +1,9 @@
 """Claude Code's hooks in an instance, over starting the same Python there to do nothing.
 
 Each from its start to its end, with an event on stdin as Claude Code gives it: a session that
-starts, one that goes on with notes of 12,000 tokens, a compaction at the end of a transcript of
-50 MB. The commands are timed inside the container, so that `docker exec` is in none of them.
+starts where there are 10,000 memories, one that goes on with notes of 12,000 tokens, a compaction
+at the end of a transcript of 50 MB. The commands are timed inside the container, so that
+`docker exec` is in none of them. Then the host's hook, in a repository and with the same memories.
 
     python -m bench.hooks [ROUNDS]
 """
@@ -16,7 +17,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.measure import Ratio, show
+from bench.measure import Ratio, run, show
 from bench.up import Site, make_site
 from cspace.paths import INSIDE
 from cspace.sessions.sections import EMPTY, NAMES, replace_section
@@ -24,7 +25,9 @@ from cspace.sessions.sections import EMPTY, NAMES, replace_section
 ROUNDS = 100
 SLUG = f"{INSIDE.projects}/-workspace"
 HOOK = [INSIDE.python, "-I", "-m", "cspace.hooks"]
-NOTHING, START = "python -c pass", "SessionStart, startup"
+MEMORIES = 10_000
+NOTHING, START = "python -c pass", f"SessionStart, startup, {MEMORIES:,} memories"
+HOST_NOTHING, HOST = "host: python -c pass", f"host: memory, {MEMORIES:,} memories"
 RESUME, COMPACT = "SessionStart, resume with full notes", "PreCompact, transcript of 50 MB"
 CLAIMED_SECONDS = 0.1
 
@@ -42,7 +45,12 @@ def full_notes() -> str:
 
 
 def prepare(site: Site) -> None:
-    """Bring an instance up and put a long session into it."""
+    """Bring an instance up and put a long session into it; remember much."""
+    site.cspace("memory", "write", "first", "--scope", "global", "--body", "one", "--yes")
+    remembered = site.home / ".cspace/memory/global"
+    for number in range(1, MEMORIES):
+        path = remembered / f"memory-{number}.md"
+        path.write_text("---\nname: one\n---\ntext\n", encoding="utf-8")
     site.cspace("up", "mercury", "--no-attach")
     line = json.dumps({"type": "user", "message": {"content": "word " * 200}})
     grow = f"yes '{line}' | head -c 50000000 >long.jsonl"
@@ -58,8 +66,15 @@ def measure(site: Site, rounds: int) -> dict[str, list[float]]:
         COMPACT: ([*HOOK, "pre-compact"], event("long", trigger="auto")),
     }
     program = (Path(__file__).parent / "hook_runs.py").read_text(encoding="utf-8")
-    words = ("python3", "-c", program, str(rounds), json.dumps(subjects))
-    times = json.loads(site.cspace("exec", "mercury", "--", *words))
+    words = ("-c", program, str(rounds))
+    said = site.cspace("exec", "mercury", "--", "python3", *words, json.dumps(subjects))
+    on_host = {
+        HOST_NOTHING: ([sys.executable, "-c", "pass"], ""),
+        HOST: ([sys.executable, *HOOK[1:], "memory"], "{}"),
+    }
+    own = {"HOME": str(site.home)}
+    more = run(sys.executable, *words, json.dumps(on_host), cwd=site.repository, env=own)
+    times = json.loads(said) | json.loads(more)
     return {name: [seconds for seconds, _ in each] for name, each in times.items()}
 
 
@@ -67,7 +82,11 @@ def show_percentiles(times: Mapping[str, Sequence[float]]) -> None:
     for name, values in times.items():
         p95 = statistics.quantiles(values, n=20)[-1]
         verdict = "ok" if p95 <= CLAIMED_SECONDS else "ABOVE"
-        claim = "" if name == NOTHING else f"  (claimed ≤ {CLAIMED_SECONDS:g} s: {verdict})"
+        claim = (
+            ""
+            if name in {NOTHING, HOST_NOTHING}
+            else f"  (claimed ≤ {CLAIMED_SECONDS:g} s: {verdict})"
+        )
         print(f"{name}: p50 {statistics.median(values):.4f} s, p95 {p95:.4f} s{claim}")
 
 
@@ -79,7 +98,8 @@ def main(rounds: int) -> None:
             times = measure(site, rounds)
         finally:
             site.cspace("down", "--discard=mercury")
-    show(times, [Ratio(name, NOTHING, 6) for name in (START, RESUME, COMPACT)])
+    ratios = [Ratio(name, NOTHING, 6) for name in (START, RESUME, COMPACT)]
+    show(times, [*ratios, Ratio(HOST, HOST_NOTHING, 9)])
     show_percentiles(times)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from cspace.errors import Conflict
-from cspace.memory.changes import Change, Operation, revision_of
+from cspace.events import Event, Report, State, ignore
+from cspace.memory.changes import check_size, revision_of
 from cspace.memory.diff import Diff, render_diff
+from cspace.memory.log import LogLine, open_log
 from cspace.memory.outline import outline_of, with_outline
 from cspace.memory.place import Place, find_place
 from cspace.memory.reconcile import Update
@@ -21,29 +24,44 @@ def show_update(update: Update) -> Diff:
     return render_diff(update.before, update.after, update.located.path)
 
 
-def apply_updates(store: MemoryStore, updates: Iterable[Update]) -> None:
+def apply_updates(
+    store: MemoryStore, updates: Iterable[Update], operation: str, report: Report = ignore
+) -> None:
     """Write memories first, then the texts of indexes.
+
+    Args:
+        operation: what the log calls it: undo, sync.
 
     Raises:
         Conflict: one was changed since it was read; what came before it is written.
     """
-    later = []
-    for one in updates:
-        if one.located.is_index:
-            later.append(one)
-        else:
-            _write(store, one)
-    for one in later:
+    ordered = sorted(updates, key=lambda one: (one.located.is_index, one.located.path))
+    entries = [one for one in ordered if not one.located.is_index]
+    done = 0
+    for scope, some in itertools.groupby(entries, key=lambda one: one.located.scope):
+        assert scope is not None  # noqa: S101  only an index has none
+        for _ in _write(store, scope, list(some), operation):
+            done += 1
+            report(Event("memory", "write", State.ADVANCED, done=done, total=len(entries)))
+    for one in ordered[len(entries) :]:
         _set_outline(store, one)
 
 
-def _write(store: MemoryStore, one: Update) -> None:
-    scope = one.located.scope
-    assert scope is not None  # noqa: S101  only an index has none
-    operation = Operation.OVERWRITE if one.before is not None else Operation.CREATE
-    operation = Operation.REMOVE if one.after is None else operation
-    change = Change(scope, one.located.slug, operation)
-    store.write(change, one.after, revision_of(one.before))
+def _write(
+    store: MemoryStore, scope: Scope, updates: list[Update], operation: str
+) -> Iterator[None]:
+    """Write a scope's memories, and their lines once: each by itself would read all lines."""
+    for one in updates:
+        check_size(one.after or b"")
+    store.point_to(scope)
+    place = find_place(store.root, scope)
+    hold = locked(place, place.relative, by=store.by, owner=store.owner, create=True)
+    with hold as held, open_log(store.root, store.owner) as log:
+        changes = [(one.located.slug, one.after, revision_of(one.before)) for one in updates]
+        for (slug, after, before), _ in zip(changes, held.put_all(changes), strict=True):
+            now, revision = store.now(), revision_of(after)
+            log.append(LogLine(now, operation, str(scope), slug, store.by, before, revision))
+            yield
 
 
 def _set_outline(store: MemoryStore, one: Update) -> None:

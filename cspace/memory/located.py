@@ -17,7 +17,7 @@ from cspace.paths import INDEX
 KEPT = tuple(kind for kind in Kind if kind is not Kind.ORCHESTRATOR)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Located:
     """A memory, or an index.
 

@@ -135,7 +135,7 @@ class Sync:
             if plan.theirs is None or plan.theirs == plan.ours:
                 return plan.ours
             repository.mark_unkept()
-            apply_updates(store, plan.reconciled.updates)
+            apply_updates(store, plan.reconciled.updates, "sync", self.keeper.report)
             self._make_indexes(plan.theirs)
             self._join(plan.ours, plan.theirs)
             repository.clear_unkept()

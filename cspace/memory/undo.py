@@ -98,7 +98,7 @@ def apply_undo(keeper: Keeper, undo: Undo) -> str:
                 hint="cspace memory undo again",
             )
         repository.mark_unkept()
-        apply_updates(keeper.store, undo.updates)
+        apply_updates(keeper.store, undo.updates, "undo", keeper.report)
         keeper.commit_all(Done(f"Undo: {undo.subject}"[:200], "undo", by))
         repository.clear_unkept()
         return repository.head() or ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -179,6 +179,31 @@ class Held:
             if self._place(slug, content, before, self._change_index(change)):
                 return
         raise self._busy()
+
+    def put_all(
+        self, changes: Iterable[tuple[str, bytes | None, str | None]]
+    ) -> Iterator[Document | None]:
+        """Put many memories in their places, one a step; make the index anew after the last one.
+
+        Args:
+            changes: of each its slug, what becomes of it, and the revision that is expected.
+
+        Raises:
+            Conflict: one was changed, or has a twin; what came before it stays.
+        """
+        names = os.listdir(int(self.directory.name))  # noqa: PTH208  Path takes no descriptor
+        folded = {name.casefold(): name for name in names}
+        self._mark()
+        for slug, content, expected in changes:
+            before = self.check(slug, expected)
+            if folded.get(file_name(slug), file_name(slug)) != file_name(slug):
+                self.check_twins(slug)
+            with self._temporary(file_name(slug), content, before) as entry:
+                if not self._is_still(file_name(slug), before):
+                    raise self._moved(slug, "", expected)
+                self._put_entry(self.directory / file_name(slug), entry, fresh=before is None)
+            yield before
+        self.heal()
 
     def reindex(self) -> int:
         """Write all lines of the index anew; return how many they are. Errors as for `put`."""
