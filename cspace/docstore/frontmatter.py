@@ -32,7 +32,7 @@ _CONTINUED = re.compile(rb"(?:[ \t]+[^\r\n]*\r?\n)*")
 
 # What nearly every header is made of, and what YAML reads as it stands there: one line a key, with
 # a text in quotes without escapes, a plain one without any sign of YAML, or a list of plain words.
-_PLAIN = r"[^\W_](?:[\w./+()@'-]|:(?=\w)| (?=[\w/+(]))*"
+_PLAIN = r"[^\W_](?:[\w./+()@',;!?%=–—…’“”-]|:(?=\w)| (?=[\w/+(–—“]))*"
 _WORD = r"[^\W_][\w./+@-]*"
 _VALUE = rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
 _SIMPLE = re.compile(rf"([a-z]+): {_VALUE}")
@@ -115,7 +115,7 @@ def find_front_matter(document: bytes) -> tuple[int, int, int]:
 
 def is_whole(header: FrontMatter) -> bool:
     """Tell whether a header is YAML as a whole, as other readers want it."""
-    return _load(header.source) is not None
+    return _load_simple(header.source) is not None or _load(header.source) is not None
 
 
 def _load_simple(source: str) -> dict[str, object] | None:

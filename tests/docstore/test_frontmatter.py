@@ -50,9 +50,9 @@ def test_whatever_a_value_holds_it_comes_back_and_forges_nothing(
 
 LINES = st.from_regex(
     r"""(|[a-z]{1,3}:\n| {0,3})[a-z]{1,3}(_[a-z])?: """
-    r"""([\w:./+()@'" -]{0,12}|"[\w #:é—-]{0,9}"|\[[\w, -]{0,9}\])\n""",
+    r"""([\w:./+()@'",;!?%=–—“ -]{0,12}|"[\w #:é—-]{0,9}"|\[[\w, -]{0,9}\])\n""",
     fullmatch=True,
-) | st.text("ab1é: #'\"[],-_.&*!|>%?~\t", max_size=12).map(lambda value: f"title: {value}\n")
+) | st.text("ab1é: #'\"[],;-_.&*!|>%?=~–—“”…\t", max_size=12).map(lambda value: f"title: {value}\n")
 
 
 @given(st.lists(LINES, max_size=4).map("".join))
