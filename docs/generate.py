@@ -22,8 +22,13 @@ from cspace.cli import app as cli
 from cspace.context.records import Origin
 from cspace.context.skeleton import ensure_skeleton
 from cspace.context.store import ContextStore
-from cspace.mcp import context_server
+from cspace.mcp import context_server, memory_server
 from cspace.mcp.context_resources import NEWEST
+from cspace.mcp.memory_caller import Caller
+from cspace.memory.here import Here
+from cspace.memory.personas import Personas
+from cspace.memory.projects import Projects
+from cspace.memory.store import MemoryStore
 from cspace.settings.layers import PREFIX
 from cspace.settings.load import settings_schema
 from cspace.settings.model import SetBy, Widens, iter_keys, iter_rules
@@ -114,6 +119,26 @@ def tools_page() -> Page:
     yield f"```text\n{context_server.INSTRUCTIONS.rstrip()}\n```"
 
 
+def memory_tools_page() -> Page:
+    """Describe the server of curated memory as a client is shown it."""
+    yield "# Tools of the memory server"
+    yield (
+        f"`cspace context-server --toolset memory` is an MCP server named `{memory_server.NAME}`"
+        " over stdio. Unknown arguments are refused. A * marks what is required."
+    )
+    for name, tool in asyncio.run(_list_memory_tools()).items():
+        yield f"## {name}"
+        yield tool.description
+        yield from _schema("Arguments", tool.input_schema)
+        yield from (
+            _schema("Result", tool.output_schema) if tool.output_schema else ("Result: text.",)
+        )
+        yield "Reads only." if tool.annotations.read_only_hint else "Files a proposal."
+    yield "## Instructions"
+    yield "What the server tells every client:"
+    yield f"```text\n{memory_server.INSTRUCTIONS.rstrip()}\n```"
+
+
 def exit_codes_page() -> Page:
     """List every exit code."""
     yield "# Exit codes"
@@ -137,6 +162,7 @@ PAGES: Mapping[str, Callable[[], Page]] = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "tools.md": tools_page,
+    "memory-tools.md": memory_tools_page,
     "exit-codes.md": exit_codes_page,
 }
 
@@ -218,6 +244,14 @@ async def _list_tools(origin: Origin) -> dict[str, Any]:
         async with Client(context_server.build(ContextStore(Path(root), origin))) as client:
             listed = await client.list_tools()
     return {tool.name: tool for tool in listed.tools}
+
+
+async def _list_memory_tools() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        here = Here(root, root, {}, Projects(root), Personas(root))
+        async with Client(memory_server.build(Caller(MemoryStore(root), here))) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 
 async def _list_rest() -> tuple[Any, Any, Any]:

@@ -68,7 +68,7 @@ def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given
         Toolset, typer.Option(help="Which tools: for the context or for curated memory.")
     ] = Toolset.CONTEXT,
 ) -> None:
-    """Serve the project's context, or curated memory, to a model.
+    """Serve the context, or curated memory, to a model.
 
     Over stdin and stdout, until stdin ends; with --http over HTTP, until it is stopped. With --http
     stdout says the address. Without a token only this machine can reach it. Memory is served over

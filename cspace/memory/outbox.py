@@ -274,8 +274,6 @@ def _read(directory: Path, name: str) -> tuple[bytes, os.stat_result]:
         raise BadProposal(f"it has {found.st_nlink} names: another program may change it")
     if (found.st_dev, found.st_ino) != (status.st_dev, status.st_ino):
         raise BadProposal("it was replaced while it was read")
-    if len(content) > MAX_BYTES:
-        raise BadProposal(f"it has more than {MAX_BYTES} bytes")
     return content, status
 
 

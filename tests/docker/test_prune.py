@@ -158,6 +158,30 @@ def test_an_instance_whose_record_is_not_understood_is_not_said_to_lack_its_proj
     assert str(left.remedy).startswith(f"in its project: cspace down {NAME}")
 
 
+def test_an_outbox_of_an_instance_that_is_gone_goes_when_nothing_is_in_it(
+    machine: Machine, paths: InstancePaths
+) -> None:
+    paths.outbox.mkdir(parents=True)
+    proposal = paths.outbox / "one.yaml"
+    proposal.write_text("scope: user\n", encoding="utf-8")
+    left = found(machine)[str(paths.outbox)]
+    assert left.kind is Kind.OUTBOX
+    assert str(left.remedy).startswith("cspace memory proposals;")
+    assert pruned(machine).removed == ()
+    proposal.unlink()
+    (removed,) = pruned(machine).removed
+    assert removed.kind is Kind.OUTBOX
+    assert not paths.outbox.parent.exists()
+
+
+def test_an_outbox_of_an_instance_that_is_there_stays(
+    machine: Machine, paths: InstancePaths
+) -> None:
+    paths.outbox.mkdir(parents=True)
+    paths.workspace.mkdir(parents=True)
+    assert str(paths.outbox) not in found(machine)
+
+
 def test_transcripts_that_can_not_be_kept_when_an_orphan_goes_are_named(
     repo: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

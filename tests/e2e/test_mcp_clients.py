@@ -41,15 +41,23 @@ def inspect(tools: Path, program: Path, tmp_path: Path) -> Inspect:
     """Return a function that asks the installed server through the Inspector's command line."""
     project = tmp_path / "project"
     project.mkdir()
-    server = {"command": str(program), "args": ["context-server", "--root", str(project)]}
+    both = {
+        "cspace-context": ["context-server", "--root", str(project)],
+        "cspace-memory": ["context-server", "--toolset", "memory", "--root", str(project)],
+    }
+    servers = {name: {"command": str(program), "args": words} for name, words in both.items()}
     config = tmp_path / "mcp.json"
-    config.write_text(json.dumps({"mcpServers": {"cspace-context": server}}), encoding="utf-8")
-    return lambda era, *words, ok=0: _inspect(tools, config, era, *words, ok=ok)
+    config.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    return lambda era, *words, ok=0, name="cspace-context": _inspect(
+        tools, config, era, *words, ok=ok, name=name
+    )
 
 
-def _inspect(tools: Path, config: Path, era: str, *words: str, ok: int) -> Any:
+def _inspect(
+    tools: Path, config: Path, era: str, *words: str, ok: int, name: str = "cspace-context"
+) -> Any:
     env = OUTSIDE | NO_KEYRING | {"PATH": f"{tools}:{OUTSIDE['PATH']}", "HOME": str(config.parent)}
-    server = ("--config", config, "--server", "cspace-context", "--protocol-era", era)
+    server = ("--config", config, "--server", name, "--protocol-era", era)
     done = proc.run(
         tools / "mcp-inspector", "--cli", *server, *words, env=env, ok=(ok,), timeout=SECONDS
     )
@@ -60,6 +68,17 @@ def _inspect(tools: Path, config: Path, era: str, *words: str, ok: int) -> Any:
 def test_the_inspector_finds_no_fault_with_the_tools(inspect: Inspect, era: str) -> None:
     listed = inspect(era, "--method", "tools/list", "--strict")["tools"]
     assert len(listed) == 11
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_inspector_finds_no_fault_with_the_tools_of_memory(inspect: Inspect, era: str) -> None:
+    listed = inspect(era, "--method", "tools/list", "--strict", name="cspace-memory")["tools"]
+    assert len(listed) == 5
+    wish = {"slug": "testing", "body": "Tests hit a real database."}
+    call = ("--method", "tools/call", "--tool-name", "memory_propose")
+    given = ("--tool-args-json", json.dumps(wish))
+    filed = inspect(era, *call, *given, name="cspace-memory")["structuredContent"]
+    assert (filed["memory"], filed["status"]) == ("user/testing", "proposed")
 
 
 def test_the_inspector_finds_a_fault_where_there_is_one(tools: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is locked for a write lies where no instance sees it: to lock a file is to be able to read."""
+"""What is locked for a write lies where no instance sees it: who can read a file can lock it."""
 
 from __future__ import annotations
 

@@ -349,7 +349,7 @@ def test_a_file_that_is_swapped_with_links_all_the_time_gives_no_other_files_tex
     for name, text in (("secret", "A secret."), ("good", "Use a database.")):
         drop(tmp_path, name, GOOD.replace("Use a real database.", text))
     words = (sys.executable, "-c", SWAP, outbox / "a.yaml", tmp_path / "secret", tmp_path / "good")
-    taken = []
+    taken: list[str] = []
     with subprocess.Popen(words, stdout=subprocess.PIPE) as agent:
         assert agent.stdout is not None
         assert agent.stdout.readline() == b"ready\n"
