@@ -143,6 +143,12 @@ class Proposals:
                 )
             except Conflict as error:
                 raise Conflict(str(error), hint=f"cspace memory rebase {proposal.id}") from error
+            except CspaceError:
+                # On a full disk what is written may be missing in the log only.
+                change = proposal.change
+                if self.store.find(change.scope, change.slug) == review.after:
+                    self.pending.remove(proposal.id)
+                raise
             self.pending.remove(proposal.id)
         return written
 

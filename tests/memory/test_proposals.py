@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from cspace.memory.changes import Operation, revision_of
 from cspace.memory.pending import PENDING
 from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review, revise
-from tests.conftest import Clock
+from tests.conftest import CHECKOUT, Clock
 from tests.memory.queue import HUMAN, change, hashes, memory, write
 
 
@@ -296,6 +298,38 @@ def test_a_proposal_that_was_written_before_a_kill_is_not_written_again(
         proposals.approve(proposals.review(filed.proposal.id))
     assert hashes(proposals.store.root) == before
     assert not path.exists()
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from cspace.errors import CspaceError
+from cspace.memory.proposals import Proposals
+from cspace.memory.store import MemoryStore
+
+proposals = Proposals(MemoryStore(Path(sys.argv[1])))
+review = proposals.review(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    proposals.approve(review)
+except CspaceError as error:
+    print(error)
+"""
+
+
+def test_what_is_written_and_not_logged_is_closed_too(proposals: Proposals) -> None:
+    id_ = proposals.file(change(), HUMAN).proposal.id
+    (proposals.store.root / ".log.jsonl").write_bytes(b"\n" * 100_000)
+    answer = subprocess.run(
+        (sys.executable, "-c", FULL, proposals.store.root, id_),
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "not logged" in answer.stdout
+    assert memory(proposals).endswith(b"Use a real database.\n")
+    assert proposals.pending.ids() == ()
 
 
 def test_a_review_of_an_unfiled_draft_can_not_be_approved(proposals: Proposals) -> None:
