@@ -141,7 +141,7 @@ def test_a_persons_own_repository_is_taken_over_only_when_it_holds_memories(tmp_
     machine.git("commit", "--quiet", "-m", "mine")
     assert find_repository(machine.root) is None
     machine.init().write("user/testing", "more")
-    assert machine.log() == ["Rewrite user/testing", "Begin to keep memories", "mine"]
+    assert machine.log() == ["Rewrite user/testing", "mine"]
     other = Machine(tmp_path / "other", "anna")
     other.write("user/testing", "text")
     other.git("init", "--quiet")
