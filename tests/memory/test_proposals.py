@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.memory.changes import Operation, revision_of
 from cspace.memory.pending import PENDING
+from cspace.memory.proposal import Proposal
 from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review, revise
 from tests.conftest import CHECKOUT, Clock
@@ -219,6 +221,28 @@ def test_duplicates_are_named(proposals: Proposals) -> None:
     assert proposals.review(first.proposal.id).duplicates == (
         f"proposal {second.proposal.id}", "user/databases",
     )  # fmt: skip
+
+
+def test_a_short_text_is_no_duplicate_of_what_happens_to_hold_its_letters(
+    proposals: Proposals,
+) -> None:
+    write(proposals, "databases", "Use a real database.\n\n- no mocks\n- no sleeps\n")
+    assert proposals.file(change("one", "z\n"), HUMAN).duplicates == ()
+    assert proposals.file(change("two", "real\n"), HUMAN).duplicates == ()
+    assert proposals.file(change("three", "-  No mocks\n"), HUMAN).duplicates == (
+        "user/databases",
+    )  # fmt: skip
+
+
+def test_a_hundred_long_proposals_are_listed_in_seconds(proposals: Proposals) -> None:
+    with proposals.pending.locked():
+        for number in range(100):
+            body = f"{number} " + "あ い\n" * 4000
+            made = Proposal(change(body=body), None, HUMAN, proposals.store.now(), id=f"{number}")
+            proposals.pending.put(made)
+    started = time.process_time()
+    assert len(proposals.list_pending().waiting) == 100
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize("given", ["", "zz", "../../user/testing", "."])
