@@ -44,6 +44,11 @@ def ensure_directory(root: Path, relative: PurePosixPath, *, owner: Owner | None
     try:
         os.close(open_directory(root, relative, create=True, owner=owner))
     except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise CspaceError(
+                f"{root / relative} can not be made: {error.strerror}",
+                hint=f"see who owns what it lies in: ls -ld {root}",
+            ) from error
         raise CspaceError(
             f"{root / relative}: {error.filename} is not a directory of its own: {error.strerror}",
             hint=f"look at it and move it away: ls -ld {root / relative}",

@@ -36,7 +36,13 @@ class Pending:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep every other decision out for as long as the block lasts."""
-        files.ensure_directory(self.root, owner=self.owner)
+        try:
+            files.ensure_directory(self.root, owner=self.owner)
+        except OSError as error:
+            raise CspaceError(
+                f"{self.root} can not be made: {error.strerror}",
+                hint=f"see who owns what it lies in: ls -ld {self.root.parent}",
+            ) from error
         beneath.ensure_directory(self.root, PENDING, owner=self.owner)
         place = self.root / PENDING / LOCK
         with files.lock(place, timeout=LOCK_SECONDS, holder=self.holder, owner=self.owner):

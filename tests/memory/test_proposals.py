@@ -19,6 +19,7 @@ from cspace.memory.pending import PENDING
 from cspace.memory.proposal import Proposal
 from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review, revise
+from cspace.memory.store import MemoryStore
 from tests.conftest import CHECKOUT, Clock
 from tests.memory.queue import HUMAN, change, hashes, memory, write
 
@@ -208,6 +209,12 @@ def test_what_was_said_of_a_rejection_is_not_where_instances_see_it(proposals: P
     proposals.reject(proposals.file(change(), HUMAN).proposal.id, "a secret of another project")
     [mark] = (proposals.store.root / ".rejected").iterdir()
     assert mark.read_bytes() == b""
+
+
+@pytest.mark.parametrize("root", ["/sys/kernel", "/sys/kernel/memory"])
+def test_where_nothing_can_be_written_a_proposal_is_refused_in_words(root: str) -> None:
+    with pytest.raises(CspaceError, match=r"can not be made: (Operation|Permission|Read-only)"):
+        Proposals(MemoryStore(Path(root))).file(change(), HUMAN)
 
 
 def test_duplicates_are_named(proposals: Proposals) -> None:
