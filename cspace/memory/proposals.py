@@ -72,6 +72,12 @@ class Proposals:
             NotFound: it is to be appended to or removed and is not there.
             UsageError: the name or one of the texts can not be.
         """
+        made = self.make(change, provenance, reason)
+        review = review_proposal(self.store, made)
+        return replace(review, duplicates=Duplicates(self.store, self.pending.all()).of(made))
+
+    def make(self, change: Change, provenance: Provenance, reason: str = "") -> Proposal:
+        """Return what would be filed; nothing is written. Errors as for `draft`."""
         self.refuse_rejected(change)
         store = self.store
         before = store.find(change.scope, change.slug)
@@ -80,8 +86,7 @@ class Proposals:
             _filled(change), revision_of(before), provenance, store.now(), reason=reason
         )
         dump_proposal(made)
-        review = review_proposal(store, made)
-        return replace(review, duplicates=Duplicates(store, self.pending.all()).of(made))
+        return made
 
     def file(self, change: Change, provenance: Provenance, reason: str = "") -> Review:
         """File a proposal on the host, and return it with its id; errors as for `draft`."""
