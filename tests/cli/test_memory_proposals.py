@@ -74,7 +74,7 @@ def test_a_yes_on_the_terminal_writes_the_diff(tmp_path: Path, root: Path) -> No
     screen = on_terminal("memory", "approve", id_[:6], cwd=tmp_path, said=b"y\n")
     assert screen.code == 0
     assert "+Use a real database." in screen.out
-    assert "Write user/testing?" in screen.err
+    assert "Write user/testing (+8 -0)?" in screen.err
     assert (root / "user/testing.md").read_bytes().endswith(b"Use a real database.\n")
 
 
