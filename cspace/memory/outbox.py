@@ -22,6 +22,7 @@ from cspace.memory.entries import check_description
 from cspace.memory.personas import Personas
 from cspace.memory.proposal import (
     MAX_BYTES,
+    MAX_PENDING,
     SUFFIX,
     Proposal,
     Provenance,
@@ -35,7 +36,6 @@ from cspace.memory.review import Review
 from cspace.memory.scopes import Kind
 from cspace.paths import outboxes_directory
 
-MAX_PENDING = 100
 # What one look at one outbox may cost, whatever lies in it; the rest is for the next look.
 MAX_NAMES = 5000
 MAX_READ = 32 * 1024 * 1024

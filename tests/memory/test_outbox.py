@@ -14,8 +14,8 @@ import pytest
 
 from cspace.errors import Conflict, UsageError
 from cspace.memory.changes import Operation
-from cspace.memory.outbox import MAX_PENDING, Ingested, file_in_outbox, ingest
-from cspace.memory.proposal import Proposal, Provenance, Source, dump_proposal
+from cspace.memory.outbox import Ingested, file_in_outbox, ingest
+from cspace.memory.proposal import MAX_PENDING, Proposal, Provenance, Source, dump_proposal
 from cspace.memory.proposals import Proposals
 from tests.conftest import CHECKOUT, Clock
 from tests.memory.queue import HUMAN, change, hashes, write

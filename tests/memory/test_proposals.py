@@ -16,7 +16,7 @@ import pytest
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.memory.changes import Operation, revision_of
 from cspace.memory.pending import PENDING
-from cspace.memory.proposal import Proposal
+from cspace.memory.proposal import MAX_PENDING, Proposal, Provenance, Source
 from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review, revise
 from cspace.memory.store import MemoryStore
@@ -239,6 +239,20 @@ def test_a_short_text_is_no_duplicate_of_what_happens_to_hold_its_letters(
     assert proposals.file(change("three", "-  No mocks\n"), HUMAN).duplicates == (
         "user/databases",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("source", [Source.SESSION, Source.JOB])
+def test_models_file_no_more_on_the_host_than_may_wait_and_a_person_does(
+    proposals: Proposals, source: Source
+) -> None:
+    model = Provenance(source)
+    with proposals.pending.locked():
+        for number in range(MAX_PENDING):
+            made = Proposal(change(), None, model, proposals.store.now(), id=f"{number}")
+            proposals.pending.put(made)
+    with pytest.raises(UsageError, match="100 proposals of models wait on this host already"):
+        proposals.file(change("other"), model)
+    assert proposals.file(change("other"), HUMAN).proposal.id in proposals.pending.ids()
 
 
 def test_a_hundred_long_proposals_are_listed_in_seconds(proposals: Proposals) -> None:
