@@ -208,14 +208,19 @@ def ensure_way(root: Path, relative: PurePosixPath, *, owner: Owner | None = Non
 
 @contextlib.contextmanager
 def pinned(
-    root: Path, relative: PurePosixPath, *, create: bool = False, owner: Owner | None = None
+    root: Path,
+    relative: PurePosixPath,
+    *,
+    create: bool = False,
+    owner: Owner | None = None,
+    unlock: bool = False,
 ) -> Iterator[Path]:
     """Give a path to a directory below root that stays the same one, whatever is swapped.
 
-    It leads through our own descriptor, so every function that takes a path works below it. Errors
-    as for `open_directory`.
+    It leads through our own descriptor, so every function that takes a path works below it.
+    Arguments and errors as for `open_directory`.
     """
-    descriptor = open_directory(root, relative, create=create, owner=owner)
+    descriptor = open_directory(root, relative, create=create, owner=owner, unlock=unlock)
     try:
         yield Path(f"/proc/self/fd/{descriptor}")
     finally:

@@ -131,7 +131,8 @@ def ingest(user: Path, proposals: Proposals, name_of: NameOf) -> Ingested:
     for project_id, name in _list_outboxes(user):
         place = PurePosixPath(project_id, name)
         try:
-            with beneath.pinned(outboxes_directory(user), place) as directory:
+            # Unlocked: what its agent lets nobody remove would be proposed again and again.
+            with beneath.pinned(outboxes_directory(user), place, unlock=True) as directory:
                 names = _list_files(directory)
                 if names:
                     _Ingest(proposals, place, name_of(project_id), tally).run(directory, names)

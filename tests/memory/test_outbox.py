@@ -166,6 +166,17 @@ def test_files_that_are_no_proposals_stay_and_are_named(
     assert hashes(proposals.store.root) == {}
 
 
+@pytest.mark.parametrize("mode", [0, 0o555])
+def test_an_outbox_that_its_agent_closed_is_opened(
+    proposals: Proposals, outbox: Path, mode: int
+) -> None:
+    drop(outbox, "one.yaml", GOOD)
+    outbox.chmod(mode)
+    assert len(take(proposals).taken) == 1
+    assert outbox.stat().st_mode & 0o700 == 0o700
+    assert list(outbox.iterdir()) == []
+
+
 def test_a_bad_file_does_not_keep_a_good_one(proposals: Proposals, outbox: Path) -> None:
     drop(outbox, "a.yaml", "x")
     drop(outbox, "b.yaml", GOOD)
