@@ -83,8 +83,10 @@ class Pending:
         ids = self.ids()
         if given in ids or not given:
             return [given] if given else []
-        begun = [id_ for id_ in ids if id_.startswith(given)]
-        return begun or [one.id for one in self.all() if given in (one.target, one.change.slug)]
+        begun = {id_ for id_ in ids if id_.startswith(given)}
+        # Both, since whoever proposes can choose how an id begins.
+        named = {one.id for one in self.all() if given in (one.target, one.change.slug)}
+        return sorted(begun | named)
 
     def load_all(self) -> tuple[tuple[Proposal, ...], tuple[Skipped, ...]]:
         """Return all proposals, and the files that are none."""

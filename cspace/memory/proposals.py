@@ -294,7 +294,7 @@ class Proposals:
             lines = (self.store.root / LOG).read_bytes().splitlines()
         except FileNotFoundError:
             return False
-        wanted = json.dumps(id_).encode()
+        wanted = f'"proposal": {json.dumps(id_)}'.encode()
         operations = tuple(f'"operation": "{one}"'.encode() for one in Operation)
         return any(wanted in line and any(one in line for one in operations) for line in lines)
 

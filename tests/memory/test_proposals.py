@@ -284,6 +284,14 @@ def test_a_proposal_is_found_by_its_memory_where_it_is_the_only_one(
         proposals.get(given)
 
 
+def test_an_id_that_begins_as_a_memory_is_named_is_not_taken_for_it(proposals: Proposals) -> None:
+    meant = proposals.file(change("cafe"), HUMAN).proposal
+    with proposals.pending.locked():
+        proposals.pending.put(replace(meant, change=change("other"), id="cafe012345"))
+    with pytest.raises(NotFound, match="2 proposals fit 'cafe'"):
+        proposals.get("cafe")
+
+
 def test_a_broken_file_is_named_and_breaks_nothing(proposals: Proposals, tmp_path: Path) -> None:
     good = proposals.file(change(), HUMAN).proposal.id
     directory = proposals.store.root / PENDING
