@@ -24,9 +24,13 @@ _LONG = 16
 
 def normalize(text: str) -> str:
     """Return a text without what a reader overlooks: case, spaces, the hidden."""
+    return " ".join(_folded(text).split())
+
+
+def _folded(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", strip_hidden(text))
-    return " ".join(text.casefold().split())
+    return text.casefold()
 
 
 def digest_of(change: Change) -> str:
@@ -67,14 +71,11 @@ class Duplicates:
         return self._ids.get(digest_of(change), [])
 
     def _holders(self, change: Change) -> Iterable[str]:
-        wanted = _Text.of(change.body)
         if change.scope not in self._texts:
             self._texts[change.scope] = tuple(_texts(self.store, change.scope))
-        return [
-            f"{change.scope}/{slug}"
-            for slug, text in self._texts[change.scope]
-            if text.holds(wanted)
-        ]
+        texts = self._texts[change.scope]
+        wanted = _Text.of(change.body if texts else "")
+        return [f"{change.scope}/{slug}" for slug, text in texts if text.holds(wanted)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,15 @@ class _Text:
 
     @classmethod
     def of(cls, text: str) -> _Text:
-        lines = [line for line in map(normalize, text.split("\n")) if line]
+        found = (" ".join(line.split()) for line in _folded(text).split("\n"))
+        lines = [line for line in found if line]
         return cls(" ".join(lines), "\n".join(["", *lines, ""]))
 
     def holds(self, other: _Text) -> bool:
         """Tell whether another's text stands in this one; a short one has to be lines of it."""
-        long = len(other.whole) >= _LONG
-        return other.lines in self.lines or (long and other.whole in self.whole)
+        if len(other.whole) >= _LONG and other.whole in self.whole:
+            return True
+        return bool(other.whole) and other.lines in self.lines
 
 
 def _texts(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, _Text]]:

@@ -236,6 +236,7 @@ def test_a_short_text_is_no_duplicate_of_what_happens_to_hold_its_letters(
     write(proposals, "databases", "Use a real database.\n\n- no mocks\n- no sleeps\n")
     assert proposals.file(change("one", "z\n"), HUMAN).duplicates == ()
     assert proposals.file(change("two", "real\n"), HUMAN).duplicates == ()
+    assert proposals.file(change("zero", "\u200b\n"), HUMAN).duplicates == ()
     assert proposals.file(change("three", "-  No mocks\n"), HUMAN).duplicates == (
         "user/databases",
     )  # fmt: skip
