@@ -44,6 +44,11 @@ def ensure_directory(root: Path, relative: PurePosixPath, *, owner: Owner | None
     try:
         os.close(open_directory(root, relative, create=True, owner=owner))
     except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise CspaceError(
+                f"{root / relative} can not be made: {error.strerror}",
+                hint=f"see who owns what it lies in: ls -ld {root}",
+            ) from error
         raise CspaceError(
             f"{root / relative}: {error.filename} is not a directory of its own: {error.strerror}",
             hint=f"look at it and move it away: ls -ld {root / relative}",
@@ -203,14 +208,19 @@ def ensure_way(root: Path, relative: PurePosixPath, *, owner: Owner | None = Non
 
 @contextlib.contextmanager
 def pinned(
-    root: Path, relative: PurePosixPath, *, create: bool = False, owner: Owner | None = None
+    root: Path,
+    relative: PurePosixPath,
+    *,
+    create: bool = False,
+    owner: Owner | None = None,
+    unlock: bool = False,
 ) -> Iterator[Path]:
     """Give a path to a directory below root that stays the same one, whatever is swapped.
 
-    It leads through our own descriptor, so every function that takes a path works below it. Errors
-    as for `open_directory`.
+    It leads through our own descriptor, so every function that takes a path works below it.
+    Arguments and errors as for `open_directory`.
     """
-    descriptor = open_directory(root, relative, create=create, owner=owner)
+    descriptor = open_directory(root, relative, create=create, owner=owner, unlock=unlock)
     try:
         yield Path(f"/proc/self/fd/{descriptor}")
     finally:

@@ -113,7 +113,9 @@ def _write(
 ) -> dict[str, Any]:
     if not yes:
         what = "Remove" if review.after is None else "Write"
-        agree(f"{what} {review.proposal.target}?", "nothing was written", as_json=as_json)
+        # A long text may draw what looks like a diff's end; it does not draw this line.
+        lines = f"+{review.diff.added} -{review.diff.removed}"
+        agree(f"{what} {review.proposal.target} ({lines})?", "nothing was written", as_json=as_json)
     written = queue.approve(review, allow_hidden=allow_hidden)
     return tell_review(review) | {"path": str(written.path), "after": written.after}
 

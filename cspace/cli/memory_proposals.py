@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,9 +101,11 @@ def propose(  # noqa: PLR0913  one parameter an option
         raise UsageError("--remove goes with no other change", hint="leave one of them out")
     operation = Operation.REMOVE if remove else choose_operation(append=append, force=force)
     text = "" if remove else read_body(stdin, body, body_file)
-    place = deps.memory_scope(Wanted(scope, project, persona), claim=not deps.inside)
-    change = Change(place, slug, operation, text, type_, description)
-    _show_filed(_file(deps, change, _provenance(deps, source, ref), reason), as_json=as_json)
+    wanted, origin = Wanted(scope, project, persona), _provenance(deps, source, ref)
+    change = Change(deps.memory_scope(wanted), slug, operation, text, type_, description)
+    if not deps.inside:
+        change = _claim(deps, wanted, (change, origin, reason))
+    _show_filed(_file(deps, change, origin, reason), as_json=as_json)
 
 
 def _provenance(deps: Deps, source: str | None, ref: str) -> Provenance:
@@ -113,6 +116,14 @@ def _provenance(deps: Deps, source: str | None, ref: str) -> Provenance:
         return Provenance(Source(given), ref)
     except ValueError:
         raise UsageError(f"--source {given[:60]!a} is none", hint=", ".join(Source)) from None
+
+
+def _claim(deps: Deps, wanted: Wanted, asked: tuple[Change, Provenance, str]) -> Change:
+    """Give the project its name for good, unless the change is refused."""
+    from cspace.memory.proposals import Proposals  # noqa: PLC0415  as above
+
+    Proposals(deps.memory()).make(*asked)
+    return replace(asked[0], scope=deps.memory_scope(wanted, claim=True))
 
 
 def _file(deps: Deps, change: Change, origin: Provenance, reason: str) -> Review:

@@ -340,11 +340,19 @@ def _outboxes(machine: Machine) -> Iterator[Leftover]:
         if paths is None or paths.state.exists() or not place.is_dir():
             continue
         left = Leftover(Kind.OUTBOX, str(place), 0, "nothing is in it", lock=paths.lock)
-        if any(place.iterdir()):
+        if _holds_something(place):
             reason = "what an instance that is gone proposed, and was not taken in"
             remedy = f"cspace memory proposals; if nobody needs it: rm -r {quote(str(place))}"
             left = replace(left, size=_size(place), reason=reason, remedy=remedy)
         yield _unless_held(left) if left.remedy is None else left
+
+
+def _holds_something(outbox: Path) -> bool:
+    """Tell whether anything may be in it: its agent can take away the right to look."""
+    try:
+        return any(outbox.iterdir())
+    except PermissionError:
+        return True
 
 
 def _temporary(directory: Path) -> Iterator[Leftover]:

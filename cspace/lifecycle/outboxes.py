@@ -17,13 +17,13 @@ def take_over_proposals(user: Path, proposals: Proposals) -> Ingested:
     Raises:
         CspaceError: the table of projects can not be read, or the proposals are locked.
     """
-    names: dict[str, str] = {}
+    projects, names = Projects(proposals.store.root), dict[str, str]()
 
     def name_of(wanted: str) -> str | None:
-        if not names:
-            known = Projects(proposals.store.root).list()
-            names.update((id_, one.name) for one in known for id_ in _ids(one))
-        return names.get(wanted)
+        claimed = projects.name_of_id(wanted)
+        if claimed is None and not names:
+            names.update((id_, one.name) for one in projects.list() for id_ in _ids(one))
+        return claimed or names.get(wanted)
 
     return ingest(user, proposals, name_of)
 

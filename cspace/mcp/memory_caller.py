@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cspace.errors import CspaceError, NotFound, UsageError
@@ -103,7 +103,7 @@ class Caller:
             NotFound: it is to be appended to, and is not there.
             UsageError: the name or one of the texts can not be.
         """
-        scope = self.scope(wanted, claim=True)
+        scope = self.scope(wanted)
         is_there = self.store.find(scope, wish.slug) is not None
         operation = Operation.OVERWRITE if is_there else Operation.CREATE
         operation = Operation.APPEND if wish.append else operation
@@ -111,7 +111,10 @@ class Caller:
         proposals = Proposals(self.store)
         if self.outbox is not None:
             return file_in_outbox(proposals, self.outbox, change, provenance, wish.reason)
-        return proposals.file(change, provenance, wish.reason)
+        # What is refused gives no project its name.
+        proposals.make(change, provenance, wish.reason)
+        claimed = replace(change, scope=self.scope(wanted, claim=True))
+        return proposals.file(claimed, provenance, wish.reason)
 
     def approve(self, review: Review) -> Written:
         """Write what a person was shown and said yes to.

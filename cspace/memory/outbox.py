@@ -22,6 +22,7 @@ from cspace.memory.entries import check_description
 from cspace.memory.personas import Personas
 from cspace.memory.proposal import (
     MAX_BYTES,
+    MAX_PENDING,
     SUFFIX,
     Proposal,
     Provenance,
@@ -35,7 +36,6 @@ from cspace.memory.review import Review
 from cspace.memory.scopes import Kind
 from cspace.paths import outboxes_directory
 
-MAX_PENDING = 100
 # What one look at one outbox may cost, whatever lies in it; the rest is for the next look.
 MAX_NAMES = 5000
 MAX_READ = 32 * 1024 * 1024
@@ -131,7 +131,8 @@ def ingest(user: Path, proposals: Proposals, name_of: NameOf) -> Ingested:
     for project_id, name in _list_outboxes(user):
         place = PurePosixPath(project_id, name)
         try:
-            with beneath.pinned(outboxes_directory(user), place) as directory:
+            # Unlocked: what its agent lets nobody remove would be proposed again and again.
+            with beneath.pinned(outboxes_directory(user), place, unlock=True) as directory:
                 names = _list_files(directory)
                 if names:
                     _Ingest(proposals, place, name_of(project_id), tally).run(directory, names)

@@ -36,7 +36,13 @@ class Pending:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep every other decision out for as long as the block lasts."""
-        files.ensure_directory(self.root, owner=self.owner)
+        try:
+            files.ensure_directory(self.root, owner=self.owner)
+        except OSError as error:
+            raise CspaceError(
+                f"{self.root} can not be made: {error.strerror}",
+                hint=f"see who owns what it lies in: ls -ld {self.root.parent}",
+            ) from error
         beneath.ensure_directory(self.root, PENDING, owner=self.owner)
         place = self.root / PENDING / LOCK
         with files.lock(place, timeout=LOCK_SECONDS, holder=self.holder, owner=self.owner):
@@ -77,8 +83,10 @@ class Pending:
         ids = self.ids()
         if given in ids or not given:
             return [given] if given else []
-        begun = [id_ for id_ in ids if id_.startswith(given)]
-        return begun or [one.id for one in self.all() if given in (one.target, one.change.slug)]
+        begun = {id_ for id_ in ids if id_.startswith(given)}
+        # Both, since whoever proposes can choose how an id begins.
+        named = {one.id for one in self.all() if given in (one.target, one.change.slug)}
+        return sorted(begun | named)
 
     def load_all(self) -> tuple[tuple[Proposal, ...], tuple[Skipped, ...]]:
         """Return all proposals, and the files that are none."""

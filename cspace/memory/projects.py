@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from cspace import beneath
 from cspace.errors import MALFORMED, CspaceError, NotFound, UsageError
@@ -39,6 +40,19 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class _Document:
+    """What the table's file holds.
+
+    Attributes:
+        projects: names by git common directory.
+        ids: git common directories by the id of a project that claimed a name.
+    """
+
+    projects: dict[str, str]
+    ids: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Projects:
     """The table of one memory root; a read of it creates nothing.
 
@@ -57,6 +71,14 @@ class Projects:
         """
         return self._load().get(str(common_directory))
 
+    def name_of_id(self, project_id: str) -> str | None:
+        """Return the name of the project of that id, None where no repository claimed it by it.
+
+        A repository's git directory does not always say where its main worktree is.
+        """
+        document = self._document()
+        return document.projects.get(document.ids.get(project_id, ""))
+
     def expected(self, common_directory: Path, project_id: str) -> str:
         """Return the name that a repository has, or would get; nothing lies under the latter."""
         table = self._load()
@@ -72,15 +94,15 @@ class Projects:
             Conflict: somebody else held the table for too long.
             CspaceError: the table can not be read.
         """
-        found = self.name_of(common_directory)
-        if found:
-            return found
+        key, passed = str(common_directory), tuple[str, ...]()
+        document = self._document()
+        if key in document.projects and document.ids.get(project_id) == key:
+            return document.projects[key]
         with self._locked() as table:
-            key = str(common_directory)
-            if key in table:
-                return table[key]
-            name, passed = self._free(table, project_id)
-            self._save(table | {key: name})
+            name = table.get(key)
+            if name is None:
+                name, passed = self._free(table, project_id)
+            self._save(table | {key: name}, {project_id: key})
         self._note_passed(table, name, passed)
         return name
 
@@ -157,10 +179,13 @@ class Projects:
         return self.root / TABLE
 
     def _load(self) -> dict[str, str]:
+        return self._document().projects
+
+    def _document(self) -> _Document:
         try:
             content = beneath.read_file(self.root, PurePosixPath(TABLE))
         except FileNotFoundError:
-            return {}
+            return _Document({}, {})
         except OSError as error:
             raise CspaceError(
                 f"{self._path} can not be read: {error.strerror}",
@@ -174,8 +199,15 @@ class Projects:
                 hint=f"repair it, or move it away and name projects anew: mv {self._path} /tmp",
             ) from None
 
-    def _save(self, table: Mapping[str, str]) -> None:
-        document = {"schema_version": VERSION, "projects": dict(sorted(table.items()))}
+    def _save(
+        self, table: Mapping[str, str], ids: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        kept = {id_: key for id_, key in {**self._document().ids, **ids}.items() if key in table}
+        document = {
+            "schema_version": VERSION,
+            "projects": dict(sorted(table.items())),
+            "ids": dict(sorted(kept.items())),
+        }
         write_atomic(self._path, json.dumps(document, indent=2) + "\n", owner=self.owner)
 
     @contextlib.contextmanager
@@ -196,7 +228,7 @@ def list_names(root: Path, kind: Kind) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _is_name(name)))
 
 
-def _parse(content: bytes) -> dict[str, str]:
+def _parse(content: bytes) -> _Document:
     """Read a table.
 
     Raises:
@@ -206,9 +238,11 @@ def _parse(content: bytes) -> dict[str, str]:
     document = json.loads(content)
     if document["schema_version"] != VERSION:
         raise ValueError(f"schema_version {document['schema_version']!r} is not {VERSION}")
-    return {
+    projects = {
         str(key): check_name("project", str(name)) for key, name in document["projects"].items()
     }
+    ids = {str(id_): str(key) for id_, key in document.get("ids", {}).items()}
+    return _Document(projects, ids)
 
 
 def _lines(table: Mapping[str, str]) -> tuple[Known, ...]:

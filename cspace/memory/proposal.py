@@ -22,6 +22,8 @@ from cspace.memory.scopes import check_name, parse_scope
 SUFFIX = ".yaml"
 MAX_BYTES = 256 * 1024
 MAX_REF, MAX_REASON = 200, 1000
+# Of one instance, and of all models on the host.
+MAX_PENDING = 100
 # A proposal has two mappings and some twenty scalars: what has more was written to be slow.
 _MAX_EVENTS, _MAX_DEPTH = 64, 2
 _ID_LENGTH = 10

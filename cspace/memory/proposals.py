@@ -16,12 +16,21 @@ from cspace.memory.changes import Change, Operation, apply_change, revision_of
 from cspace.memory.entries import default_description, default_type
 from cspace.memory.log import LOG, LogLine, append_log
 from cspace.memory.pending import HINT, Pending
-from cspace.memory.proposal import Proposal, Provenance, dump_proposal, id_of
+from cspace.memory.proposal import (
+    MAX_PENDING,
+    Proposal,
+    Provenance,
+    Source,
+    dump_proposal,
+    id_of,
+)
 from cspace.memory.rejections import Rejection, Rejections
 from cspace.memory.review import Review, review_proposal
 from cspace.memory.sameness import Duplicates
 from cspace.memory.store import MemoryStore
 from cspace.memory.writer import Written
+
+_OF_MODELS = frozenset({Source.SESSION, Source.JOB})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,12 @@ class Proposals:
             NotFound: it is to be appended to or removed and is not there.
             UsageError: the name or one of the texts can not be.
         """
+        made = self.make(change, provenance, reason)
+        review = review_proposal(self.store, made)
+        return replace(review, duplicates=Duplicates(self.store, self.pending.all()).of(made))
+
+    def make(self, change: Change, provenance: Provenance, reason: str = "") -> Proposal:
+        """Return what would be filed; nothing is written. Errors as for `draft`."""
         self.refuse_rejected(change)
         store = self.store
         before = store.find(change.scope, change.slug)
@@ -80,15 +95,19 @@ class Proposals:
             _filled(change), revision_of(before), provenance, store.now(), reason=reason
         )
         dump_proposal(made)
-        review = review_proposal(store, made)
-        return replace(review, duplicates=Duplicates(store, self.pending.all()).of(made))
+        return made
 
     def file(self, change: Change, provenance: Provenance, reason: str = "") -> Review:
-        """File a proposal on the host, and return it with its id; errors as for `draft`."""
+        """File a proposal on the host, and return it with its id; errors as for `draft`.
+
+        Raises:
+            UsageError: a model proposes, and as many as may wait do already.
+        """
         review = self.draft(change, provenance, reason)
         content = dump_proposal(review.proposal)
         made = replace(review.proposal, id=id_of(os.urandom(8).hex(), content))
         with self.pending.locked():
+            self._check_room(provenance)
             self.pending.put(made)
         return replace(review, proposal=made, stored=revision_of(content))
 
@@ -242,6 +261,17 @@ class Proposals:
         """Return how many proposals of an instance wait."""
         return sum(one.instance == instance for one in self.pending.all())
 
+    def _check_room(self, provenance: Provenance) -> None:
+        """Let models fill neither the disk nor a person's list; a person may file any number."""
+        if provenance.source not in _OF_MODELS:
+            return
+        ours = [one.provenance.source for one in self.pending.all() if not one.instance]
+        if sum(source in _OF_MODELS for source in ours) >= MAX_PENDING:
+            raise UsageError(
+                f"{MAX_PENDING} proposals of models wait on this host already",
+                hint="a person has to look at them first: cspace memory proposals",
+            )
+
     def _check_unchanged(self, review: Review) -> None:
         id_ = review.proposal.id
         self.pending.check_there(id_)
@@ -264,7 +294,7 @@ class Proposals:
             lines = (self.store.root / LOG).read_bytes().splitlines()
         except FileNotFoundError:
             return False
-        wanted = json.dumps(id_).encode()
+        wanted = f'"proposal": {json.dumps(id_)}'.encode()
         operations = tuple(f'"operation": "{one}"'.encode() for one in Operation)
         return any(wanted in line and any(one in line for one in operations) for line in lines)
 

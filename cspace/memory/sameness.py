@@ -18,12 +18,19 @@ from cspace.memory.scopes import Scope
 from cspace.memory.store import MemoryStore
 from cspace.paths import INDEX
 
+# A text of fewer characters may stand in another by chance.
+_LONG = 16
+
 
 def normalize(text: str) -> str:
     """Return a text without what a reader overlooks: case, spaces, the hidden."""
+    return " ".join(_folded(text).split())
+
+
+def _folded(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", strip_hidden(text))
-    return " ".join(text.casefold().split())
+    return text.casefold()
 
 
 def digest_of(change: Change) -> str:
@@ -43,7 +50,8 @@ class Duplicates:
 
     store: MemoryStore
     pending: tuple[Proposal, ...] = ()
-    _texts: dict[Scope, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    _texts: dict[Scope, tuple[tuple[str, _Text], ...]] = field(default_factory=dict)
+    _ids: dict[str, list[str]] = field(default_factory=dict)
 
     def of(self, proposal: Proposal) -> tuple[str, ...]:
         """Name the memories of the scope that hold a proposal's text, and the same proposals.
@@ -51,29 +59,49 @@ class Duplicates:
         `user/testing`, `proposal 1f0e9a2b3c`; sorted.
         """
         change = proposal.change
-        digest = digest_of(change)
-        same = [
-            f"proposal {other.id}"
-            for other in self.pending
-            if other.id != proposal.id and digest_of(other.change) == digest
-        ]
+        same = [f"proposal {id_}" for id_ in self._proposed(change) if id_ != proposal.id]
         if change.operation is not Operation.REMOVE:
             same += self._holders(change)
         return tuple(sorted(same))
 
+    def _proposed(self, change: Change) -> list[str]:
+        if not self._ids:
+            for other in self.pending:
+                self._ids.setdefault(digest_of(other.change), []).append(other.id)
+        return self._ids.get(digest_of(change), [])
+
     def _holders(self, change: Change) -> Iterable[str]:
-        wanted = normalize(change.body)
         if change.scope not in self._texts:
             self._texts[change.scope] = tuple(_texts(self.store, change.scope))
-        return [
-            f"{change.scope}/{slug}" for slug, text in self._texts[change.scope] if wanted in text
-        ]
+        texts = self._texts[change.scope]
+        wanted = _Text.of(change.body if texts else "")
+        return [f"{change.scope}/{slug}" for slug, text in texts if text.holds(wanted)]
 
 
-def _texts(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text as a reader sees it: as one line, and by its lines, each between line feeds."""
+
+    whole: str
+    lines: str
+
+    @classmethod
+    def of(cls, text: str) -> _Text:
+        found = (" ".join(line.split()) for line in _folded(text).split("\n"))
+        lines = [line for line in found if line]
+        return cls(" ".join(lines), "\n".join(["", *lines, ""]))
+
+    def holds(self, other: _Text) -> bool:
+        """Tell whether another's text stands in this one; a short one has to be lines of it."""
+        if len(other.whole) >= _LONG and other.whole in self.whole:
+            return True
+        return bool(other.whole) and other.lines in self.lines
+
+
+def _texts(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, _Text]]:
     with find_place(store.root, scope).opened() as opened:
         for slug in sorted(opened.list_stems()):
             with contextlib.suppress(FileNotFoundError, UnreadableDocument):
                 if slug != INDEX.stem:
                     body = body_of(opened.read(slug).content)
-                    yield slug, normalize(body.decode("utf-8", "surrogateescape"))
+                    yield slug, _Text.of(body.decode("utf-8", "surrogateescape"))

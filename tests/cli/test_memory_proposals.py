@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cspace import proc
 from cspace.cli.memory_review import MOST_NAMED, age, complete_proposal
 from cspace.clock import utc_now
 from cspace.memory.changes import Change, Operation
@@ -73,7 +74,7 @@ def test_a_yes_on_the_terminal_writes_the_diff(tmp_path: Path, root: Path) -> No
     screen = on_terminal("memory", "approve", id_[:6], cwd=tmp_path, said=b"y\n")
     assert screen.code == 0
     assert "+Use a real database." in screen.out
-    assert "Write user/testing?" in screen.err
+    assert "Write user/testing (+8 -0)?" in screen.err
     assert (root / "user/testing.md").read_bytes().endswith(b"Use a real database.\n")
 
 
@@ -267,6 +268,28 @@ def test_an_instance_proposes_for_its_own_project(repo: Path, home: Path) -> Non
         proposals = Proposals(MemoryStore(home / "seen-by-it"))
         file_in_outbox(proposals, outbox, change, Provenance(Source.SESSION))
     assert [one["scope"] for one in listed(repo)] == ["projects/sample"]
+
+
+def test_an_instance_of_a_repository_whose_git_directory_is_elsewhere_proposes_for_it(
+    home: Path, tmp_path: Path
+) -> None:
+    repo = tmp_path / "sample"
+    proc.run("git", "init", "--separate-git-dir", str(tmp_path / "git"), str(repo))
+    cspace("memory", "write", "a", "--body", "A.", "--yes", cwd=repo)
+    outbox = home / ".cspace/outbox" / project_id(repo.resolve()) / "mercury"
+    outbox.mkdir(parents=True)
+    change = Change(parse_scope("projects/sample"), "x", Operation.CREATE, "For it.")
+    proposals = Proposals(MemoryStore(home / "seen-by-it"))
+    file_in_outbox(proposals, outbox, change, Provenance(Source.SESSION))
+    assert [one["scope"] for one in listed(tmp_path)] == ["projects/sample"]
+
+
+def test_what_is_refused_gives_no_project_its_name(repo: Path) -> None:
+    answer = cspace("memory", "propose", "testing", "--body", "x", "--append", cwd=repo)
+    assert answer.returncode == 3
+    assert cspace("memory", "projects", cwd=repo).stdout == ""
+    cspace("memory", "propose", "testing", "--body", "x", cwd=repo)
+    assert "sample" in cspace("memory", "projects", cwd=repo).stdout
 
 
 @pytest.mark.parametrize(

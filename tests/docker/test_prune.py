@@ -174,6 +174,18 @@ def test_an_outbox_of_an_instance_that_is_gone_goes_when_nothing_is_in_it(
     assert not paths.outbox.parent.exists()
 
 
+def test_an_outbox_that_its_agent_closed_is_named_and_stays(
+    machine: Machine, paths: InstancePaths
+) -> None:
+    paths.outbox.mkdir(parents=True)
+    (paths.outbox / "one.yaml").write_text("scope: user\n", encoding="utf-8")
+    paths.outbox.chmod(0)
+    try:
+        assert str(found(machine)[str(paths.outbox)].remedy).startswith("cspace memory proposals;")
+    finally:
+        paths.outbox.chmod(0o755)
+
+
 def test_an_outbox_of_an_instance_that_is_there_stays(
     machine: Machine, paths: InstancePaths
 ) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from cspace.errors import Conflict, UsageError
 from cspace.memory.changes import Operation
-from cspace.memory.outbox import MAX_PENDING, Ingested, file_in_outbox, ingest
-from cspace.memory.proposal import Proposal, Provenance, Source, dump_proposal
+from cspace.memory.outbox import Ingested, file_in_outbox, ingest
+from cspace.memory.proposal import MAX_PENDING, Proposal, Provenance, Source, dump_proposal
 from cspace.memory.proposals import Proposals
 from tests.conftest import CHECKOUT, Clock
 from tests.memory.queue import HUMAN, change, hashes, write
@@ -164,6 +164,17 @@ def test_files_that_are_no_proposals_stay_and_are_named(
     assert "a link" in reasons["link.yaml"]
     assert all(one.path.isprintable() and one.reason.isprintable() for one in found.bad)
     assert hashes(proposals.store.root) == {}
+
+
+@pytest.mark.parametrize("mode", [0, 0o555])
+def test_an_outbox_that_its_agent_closed_is_opened(
+    proposals: Proposals, outbox: Path, mode: int
+) -> None:
+    drop(outbox, "one.yaml", GOOD)
+    outbox.chmod(mode)
+    assert len(take(proposals).taken) == 1
+    assert outbox.stat().st_mode & 0o700 == 0o700
+    assert list(outbox.iterdir()) == []
 
 
 def test_a_bad_file_does_not_keep_a_good_one(proposals: Proposals, outbox: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,10 @@ import pytest
 from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.memory.changes import Operation, revision_of
 from cspace.memory.pending import PENDING
+from cspace.memory.proposal import MAX_PENDING, Proposal, Provenance, Source
 from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review, revise
+from cspace.memory.store import MemoryStore
 from tests.conftest import CHECKOUT, Clock
 from tests.memory.queue import HUMAN, change, hashes, memory, write
 
@@ -208,6 +211,12 @@ def test_what_was_said_of_a_rejection_is_not_where_instances_see_it(proposals: P
     assert mark.read_bytes() == b""
 
 
+@pytest.mark.parametrize("root", ["/sys/kernel", "/sys/kernel/memory"])
+def test_where_nothing_can_be_written_a_proposal_is_refused_in_words(root: str) -> None:
+    with pytest.raises(CspaceError, match=r"can not be made: (Operation|Permission|Read-only)"):
+        Proposals(MemoryStore(Path(root))).file(change(), HUMAN)
+
+
 def test_duplicates_are_named(proposals: Proposals) -> None:
     write(proposals, "databases", "# T\n\nAlways: use a real  Database.\n")
     first = proposals.file(change(), HUMAN)
@@ -219,6 +228,43 @@ def test_duplicates_are_named(proposals: Proposals) -> None:
     assert proposals.review(first.proposal.id).duplicates == (
         f"proposal {second.proposal.id}", "user/databases",
     )  # fmt: skip
+
+
+def test_a_short_text_is_no_duplicate_of_what_happens_to_hold_its_letters(
+    proposals: Proposals,
+) -> None:
+    write(proposals, "databases", "Use a real database.\n\n- no mocks\n- no sleeps\n")
+    assert proposals.file(change("one", "z\n"), HUMAN).duplicates == ()
+    assert proposals.file(change("two", "real\n"), HUMAN).duplicates == ()
+    assert proposals.file(change("zero", "\u200b\n"), HUMAN).duplicates == ()
+    assert proposals.file(change("three", "-  No mocks\n"), HUMAN).duplicates == (
+        "user/databases",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("source", [Source.SESSION, Source.JOB])
+def test_models_file_no_more_on_the_host_than_may_wait_and_a_person_does(
+    proposals: Proposals, source: Source
+) -> None:
+    model = Provenance(source)
+    with proposals.pending.locked():
+        for number in range(MAX_PENDING):
+            made = Proposal(change(), None, model, proposals.store.now(), id=f"{number}")
+            proposals.pending.put(made)
+    with pytest.raises(UsageError, match="100 proposals of models wait on this host already"):
+        proposals.file(change("other"), model)
+    assert proposals.file(change("other"), HUMAN).proposal.id in proposals.pending.ids()
+
+
+def test_a_hundred_long_proposals_are_listed_in_seconds(proposals: Proposals) -> None:
+    with proposals.pending.locked():
+        for number in range(100):
+            body = f"{number} " + "あ い\n" * 4000
+            made = Proposal(change(body=body), None, HUMAN, proposals.store.now(), id=f"{number}")
+            proposals.pending.put(made)
+    started = time.process_time()
+    assert len(proposals.list_pending().waiting) == 100
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize("given", ["", "zz", "../../user/testing", "."])
@@ -237,6 +283,14 @@ def test_a_proposal_is_found_by_its_memory_where_it_is_the_only_one(
     second = proposals.file(change(body="Other.\n"), HUMAN).proposal
     with pytest.raises(NotFound, match=rf"(?=.*{first.id})(?=.*{second.id})"):
         proposals.get(given)
+
+
+def test_an_id_that_begins_as_a_memory_is_named_is_not_taken_for_it(proposals: Proposals) -> None:
+    meant = proposals.file(change("cafe"), HUMAN).proposal
+    with proposals.pending.locked():
+        proposals.pending.put(replace(meant, change=change("other"), id="cafe012345"))
+    with pytest.raises(NotFound, match="2 proposals fit 'cafe'"):
+        proposals.get("cafe")
 
 
 def test_a_broken_file_is_named_and_breaks_nothing(proposals: Proposals, tmp_path: Path) -> None:
