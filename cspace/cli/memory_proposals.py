@@ -101,6 +101,7 @@ def propose(  # noqa: PLR0913  one parameter an option
     operation = Operation.REMOVE if remove else choose_operation(append=append, force=force)
     text = "" if remove else read_body(stdin, body, body_file)
     place = deps.memory_scope(Wanted(scope, project, persona), claim=not deps.inside)
+    deps.here.check_proposed(place)
     change = Change(place, slug, operation, text, type_, description)
     _show_filed(_file(deps, change, _provenance(deps, source, ref), reason), as_json=as_json)
 
