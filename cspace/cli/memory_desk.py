@@ -104,8 +104,10 @@ class Desk:
         from cspace.memory.diff import render_diff  # noqa: PLC0415
 
         before = self.store.read(self.scope, slug)
-        moved = f"{self.scope}/{slug} to {target.scope}/{new}"
-        diff = render_diff(before, rename_in(before, slug, new), f"{target.scope}/{new}.md")
+        old_name, new_name = f"{self.scope}/{slug}", f"{target.scope}/{new}"
+        moved = f"{old_name} to {new_name}"
+        after = rename_in(before, slug, new)
+        diff = render_diff(before, after, f"{new_name}.md", f"{old_name}.md")
         self._ask(diff, f"Move {moved}?")
         target._claim()
         source = self.scope, slug

@@ -110,6 +110,9 @@ def history(  # noqa: PLR0913  one parameter an option
     if as_json:
         render.show_json(changes=past)
         return
+    if not past:
+        render.note(f"nothing happened yet in {', '.join(places) or 'any scope'}")
+        return
     rows = [
         (render.moment(one.time), one.operation, one.by, one.entry, one.id[:12] or "-",
          one.proposal or "-")

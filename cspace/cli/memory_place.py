@@ -21,6 +21,7 @@ from cspace.cli.memory_scope import (
 from cspace.cli.options import AsJson
 from cspace.clock import utc_now
 from cspace.deps import Deps
+from cspace.errors import UsageError
 from cspace.memory.here import Wanted
 
 if TYPE_CHECKING:
@@ -123,6 +124,9 @@ def adopt(
     memory: Annotated[
         Path, typer.Option(metavar="DIRECTORY", help="Where its memories lie, from there.")
     ] = Path("memory"),
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take it back; its memories stay where they are.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make an orchestrator's own directory the scope orchestrator.
@@ -132,6 +136,9 @@ def adopt(
     Example: mkdir -p ~/orchestrator/memory && cspace memory adopt ~/orchestrator
     """
     deps: Deps = context.obj
+    if undo:
+        _release(deps, workspace, as_json=as_json)
+        return
     adopted = deps.adopt(workspace or Path(), memory)
     if as_json:
         render.show_json(adopted=adopted)
@@ -139,7 +146,21 @@ def adopt(
         render.show_lines([f"workspace  {adopted.workspace}", f"memory     {adopted.memory}"])
 
 
+def _release(deps: Deps, workspace: Path | None, *, as_json: bool) -> None:
+    from cspace.memory.orchestrator import release  # noqa: PLC0415  only to take it back
+
+    if workspace is not None:
+        raise UsageError("--undo takes no directory", hint="cspace memory adopt --undo")
+    released = release(deps.memory_to_change().root)
+    if as_json:
+        render.show_json(released=released)
+    else:
+        render.show_lines([f"{released.memory} is no scope any more; what is in it stays"])
+
+
 def _chosen(deps: Deps, wanted: Wanted, *, every: bool) -> tuple[Scope, ...]:
+    if every and not wanted.named:
+        return deps.memory().scopes()
     if every or wanted.named:
         return Reading(wanted, every).scopes(deps)
     return (deps.memory_scope(wanted),)

@@ -102,7 +102,9 @@ def propose(  # noqa: PLR0913  one parameter an option
     operation = Operation.REMOVE if remove else choose_operation(append=append, force=force)
     text = "" if remove else read_body(stdin, body, body_file)
     wanted, origin = Wanted(scope, project, persona), _provenance(deps, source, ref)
-    change = Change(deps.memory_scope(wanted), slug, operation, text, type_, description)
+    place = deps.memory_scope(wanted)
+    deps.here.check_proposed(place)
+    change = Change(place, slug, operation, text, type_, description)
     if not deps.inside:
         change = _claim(deps, wanted, (change, origin, reason))
     _show_filed(_file(deps, change, origin, reason), as_json=as_json)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cspace.memory.entries import Entry
     from cspace.memory.store import MemoryStore
 
-DOCTOR = "cspace memory doctor"
+DOCTOR = "cspace memory doctor --all"
 EMPTY = 'no memories yet; write one: cspace memory write SLUG --body "# Rule ..."'
 Query = Annotated[
     list[str],
@@ -90,6 +90,8 @@ def list_all(  # noqa: PLR0913  one parameter an option
     ]
     if rows:
         render.show_table(("SCOPE", "TYPE", "UPDATED", "SLUG", "DESCRIPTION"), rows)
+    elif wanted is not None:
+        render.note(f"nothing of type {wanted} in {names_of(scopes)}")
     else:
         render.note(f"nothing in {names_of(scopes)}: {EMPTY}")
     render.note_skipped(found.skipped, DOCTOR)
@@ -224,5 +226,5 @@ def _search(
     if not found.hits:
         raise NotFound(
             f"nothing in {names_of(scopes)} holds a word of {words!r}",
-            hint="in every scope: cspace memory search --all; all there is: cspace memory list",
+            hint="in every scope: cspace memory search --all; what there is: cspace memory list",
         )

@@ -56,6 +56,8 @@ def note_ingested(found: Ingested) -> None:
         render.note(f"note: ~/.cspace/outbox/{one.path} stays where it is: {one.reason}")
     if len(found.bad) > MOST_NAMED:
         render.note(f"note: so do {len(found.bad) - MOST_NAMED} more files in outboxes")
+    if found.bad:
+        render.note("they are named until they are gone: look at them, then remove them")
     if found.rejected:
         said = render.count(found.rejected, "proposal")
         render.note(f"{said} dropped: the same text was rejected before")

@@ -13,7 +13,7 @@ from cspace.deps import Deps, make_deps
 from cspace.errors import CspaceError, UsageError
 from cspace.events import ignore
 from cspace.memory.here import Wanted
-from cspace.memory.scopes import Kind, Scope
+from cspace.memory.scopes import SCOPES, Kind, Scope
 
 CLAUDE = "claude"
 _HERE = ("project", "persona")
@@ -152,7 +152,12 @@ class Reading:
         if self.every and self.wanted.named:
             raise UsageError("--all and a scope say two things", hint="leave one of them out")
         if self.every:
-            return deps.memory().scopes()
-        if self.wanted.named:
+            return deps.memory().present_scopes()
+        if not self.wanted.named:
+            return deps.memory_scopes()
+        try:
             return (deps.memory_scope(self.wanted),)
-        return deps.memory_scopes()
+        except UsageError as error:
+            if error.hint != SCOPES:
+                raise
+            raise UsageError(str(error), hint=f"{SCOPES}; or {CLAUDE}: its own") from None

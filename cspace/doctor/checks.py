@@ -23,12 +23,17 @@ from cspace.doctor.host_checks import (
 )
 from cspace.doctor.legacy import check_legacy
 from cspace.doctor.logins import check_logins
+from cspace.doctor.memory_checks import examine_memories
 from cspace.doctor.model import Check, Diagnosis, Patient
 from cspace.doctor.publishing import check_publishing
 from cspace.errors import CspaceError, expected
 from cspace.git_import import find_place
 from cspace.instance.observe import read_record, state_names
-from cspace.paths import SHARED, instance_paths
+from cspace.memory.here import Here
+from cspace.memory.personas import Personas
+from cspace.memory.projects import Projects
+from cspace.memory.store import MemoryStore
+from cspace.paths import SHARED, curated_memory, instance_paths
 from cspace.quarantine.scan import Kind, iter_foreign
 from cspace.quarantine.shelf import list_quarantined
 from cspace.settings.load import load_settings
@@ -134,6 +139,16 @@ def check_memory(patient: Patient) -> tuple[Diagnosis, ...]:
     return (*check_redirection(root), *examine_memory(project_place(root), utc_now))
 
 
+def check_curated(patient: Patient) -> tuple[Diagnosis, ...]:
+    """Look at every curated memory that concerns the project."""
+    root = curated_memory(patient.user)
+    here = Here(patient.project.root, patient.user, patient.environ, Projects(root), Personas(root))
+    try:
+        return examine_memories(MemoryStore(root), here.scopes(), utc_now)
+    except CspaceError as error:
+        return (Diagnosis("memory", str(error), error.hint or "cspace memory doctor"),)
+
+
 # What the engine says of itself comes after its first answer: a silent one is asked once.
 ASKING: tuple[Check, ...] = (
     check_versions,
@@ -156,6 +171,7 @@ CHECKS: tuple[Check, ...] = (
     check_context,
     check_history,
     check_memory,
+    check_curated,
 )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
@@ -41,7 +42,7 @@ def examine_memories(
     """
     scopes = tuple(scopes)
     each = (examine_scope(store, scope, now) for scope in scopes)
-    return _cut(itertools.chain(_misplaced(store.root), *each))
+    return _cut(itertools.chain(_misplaced(store.root, scopes), *each))
 
 
 def examine_scope(store: MemoryStore, scope: Scope, now: Clock) -> tuple[Diagnosis, ...]:
@@ -74,16 +75,23 @@ def _look(path: Path) -> str:
     return f"look at it and move it away: ls -ld {shlex.quote(str(path))}"
 
 
-def _misplaced(root: Path) -> Iterator[Diagnosis]:
-    """Name directories that no scope can have as its name, and links in their places."""
+def _misplaced(root: Path, scopes: Collection[Scope]) -> Iterator[Diagnosis]:
+    """Name directories that no scope can have as its name, and links in their places.
+
+    Args:
+        scopes: these are named by themselves.
+    """
     for kind in sorted(NAMED):
         try:
             with Place(root, PurePosixPath(kind)).opened() as opened:
                 names = sorted(name for name in opened.list_names() if not name.startswith("."))
         except CspaceError as error:
-            yield _diagnosis(str(error), error.hint or _look(root / kind))
+            if Scope(kind) not in scopes:
+                yield _diagnosis(str(error), error.hint or _look(root / kind))
             continue
         for name in names:
+            if Scope(kind, name) in scopes:
+                continue
             problem = _scope_problem(root / kind, name)
             if problem:
                 shown = show_path(PurePosixPath(kind, name))
@@ -149,6 +157,9 @@ class _Examination:
             yield _diagnosis(f"{shown} is no memory: not a *{SUFFIX}", self._look(name))
 
     def _file(self, descriptor: int | None, name: str) -> Iterator[Diagnosis]:
+        if not name.isprintable():
+            yield self._unspeakable(descriptor, name)
+            return
         found = self._load(descriptor, name)
         if isinstance(found, Diagnosis):
             yield found
@@ -164,6 +175,17 @@ class _Examination:
             repair = self._command("edit", slug)
             yield _diagnosis(f"'{self._scope}/{slug}' {problem}", repair)
 
+    def _unspeakable(self, descriptor: int | None, name: str) -> Diagnosis:
+        """Name a file that no command can be told: the repair finds it by its number."""
+        number = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_ino
+        directory = self._place.directory
+        new = directory / f"{slug_of(name.removesuffix(SUFFIX))}-{number}"
+        find = ("find", f"{directory}/", "-maxdepth", "1", "-inum", str(number))
+        words = (*find, "-exec", "mv", "-n", "{}", f"{new}{SUFFIX}", ";")
+        shown = f"{self._scope}/{name}".encode("unicode_escape").decode()
+        problem = f"'{shown}' has characters in its name that can not be seen: ask who made it"
+        return _diagnosis(problem, shlex.join(words))
+
     def _name(self, slug: str) -> Iterator[Diagnosis]:
         try:
             check_name("slug", slug)
@@ -177,9 +199,10 @@ class _Examination:
         if entry.problem:
             yield entry.problem
             return
-        if not is_whole(parse_front_matter(content)):
+        header = parse_front_matter(content)
+        if not is_whole(header):
             yield "has a front matter that is not YAML: put texts with a colon in quotes"
-        if not entry.description:
+        if not header_text(header, "description"):
             yield "has no description in its front matter"
         if entry.name != entry.slug:
             yield f"is called {entry.name!r} in its front matter" if entry.name else "has no name"

@@ -71,7 +71,7 @@ class Caller:
         if wanted.named:
             return (self.scope(wanted),)
         here = self.here.scopes()
-        rest = self.store.scopes() if everything else ()
+        rest = self.store.present_scopes() if everything else ()
         return (*here, *(one for one in rest if one not in here))
 
     def read(self, slug: str, wanted: Wanted) -> tuple[tuple[tuple[Scope, bytes], ...], str]:

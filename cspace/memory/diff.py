@@ -31,11 +31,14 @@ class Diff:
     removed: int
 
 
-def render_diff(before: bytes | None, after: bytes | None, name: str) -> Diff:
+def render_diff(
+    before: bytes | None, after: bytes | None, name: str, was: str | None = None
+) -> Diff:
     """Compare two versions of a file; None is a file that is not there.
 
     Args:
         name: the file's path as it is shown, `user/testing.md`.
+        was: its path before, where it moves; that alone is a difference.
     """
     old, new = _lines(before), _lines(after)
     compared = _compare(old, new)
@@ -43,11 +46,11 @@ def render_diff(before: bytes | None, after: bytes | None, name: str) -> Diff:
     hidden = tuple(each for number, line in added for each in find_hidden(line, line=number))
     removed = sum(line.startswith("-") for line in compared)
     heads: tuple[str, ...] = ()
-    if before != after:
-        shown = reveal(name)
+    old_name = name if was is None else was
+    if before != after or old_name != name:
         heads = (
-            f"--- {'/dev/null' if before is None else shown}",
-            f"+++ {'/dev/null' if after is None else shown}",
+            f"--- {'/dev/null' if before is None else reveal(old_name)}",
+            f"+++ {'/dev/null' if after is None else reveal(name)}",
         )
     body = tuple(shown for line in compared for shown in _show(line))
     return Diff((*heads, *body), hidden, len(added), removed)

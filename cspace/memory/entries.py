@@ -47,7 +47,7 @@ class Entry:
     Attributes:
         slug: the file's name without `.md`; one that somebody else made may be any text.
         type: as it is written, any text; empty where there is none.
-        description: on one line.
+        description: on one line; made of the text where the header has none.
         updated: by the header where it says so, else the file's own time.
         stamped: whether the header says so.
         size: bytes of the whole file.
@@ -158,7 +158,7 @@ def parse_entry(
         scope=scope,
         slug=slug,
         type=header_text(header, TYPE),
-        description=header_text(header, "description"),
+        description=_summary(header, content[:HEAD_BYTES]),
         updated=updated,
         stamped=stamped,
         size=len(content) if size is None else size,
@@ -181,7 +181,10 @@ def header_text(header: FrontMatter, key: str) -> str:
 def summary_of(head: bytes) -> str:
     """Return what an index says of a memory with these first bytes: never empty for a text."""
     head = head[:HEAD_BYTES]
-    header = parse_front_matter(head)
+    return _summary(parse_front_matter(head), head)
+
+
+def _summary(header: FrontMatter, head: bytes) -> str:
     written = header_text(header, "description")
     return written or default_description(head[header.body :].decode("utf-8", "replace"))
 

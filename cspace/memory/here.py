@@ -94,6 +94,21 @@ class Here:
             )
         return scope
 
+    def check_proposed(self, scope: Scope) -> None:
+        """Refuse what the host would not take over from this instance.
+
+        It knows of no persona but its own, so it can not tell which others there are.
+
+        Raises:
+            UsageError: the scope does not concern it.
+        """
+        scopes = self.scopes() if self.inside else ()
+        if self.inside and scope.kind is not Kind.PERSONA and scope not in scopes:
+            raise UsageError(
+                f"an instance proposes nothing for {scope}",
+                hint=f"it may for {', '.join(map(str, scopes))}, and personas that exist",
+            )
+
     def persona(self) -> str | None:
         """Return the active persona, None where none is."""
         if self.inside:

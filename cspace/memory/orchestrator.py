@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath
-from cspace.errors import MALFORMED, Conflict, CspaceError, UsageError
+from cspace.errors import MALFORMED, Conflict, CspaceError, NotFound, UsageError
 from cspace.files import Owner, ensure_directory, give, write_atomic
 from cspace.memory.scopes import Kind
 
@@ -90,6 +91,28 @@ def adopt(root: Path, workspace: Path, memory: Path, owner: Owner | None = None)
         link.symlink_to(wanted.memory)
         give(link, owner)
     return wanted
+
+
+def release(root: Path) -> Adopted:
+    """Take back what `adopt` did; the memories stay where they lie.
+
+    Raises:
+        NotFound: nothing is adopted.
+        CspaceError: the record can not be read.
+    """
+    adopted = find_adopted(root)
+    if adopted is None:
+        raise NotFound(
+            "no orchestrator's directory is adopted", hint="cspace memory adopt ~/orchestrator"
+        )
+    if _target(root) == adopted.memory:
+        (root / LINK).unlink()
+    # A marker without a record says nothing, so one that can not go does no harm.
+    with contextlib.suppress(OSError):
+        (adopted.workspace / MARKER).unlink()
+    # Last: what is stopped before can be said again.
+    (root / RECORD).unlink()
+    return adopted
 
 
 def _check(root: Path, wanted: Adopted) -> None:

@@ -135,9 +135,26 @@ def list_scopes(root: Path) -> tuple[Scope, ...]:
     """Return the scopes that have a directory, sorted; what has no name of a scope is none."""
     found = [Scope(kind) for kind in Kind if kind not in NAMED and _is_there(root, Scope(kind))]
     for kind in NAMED:
-        for name in _list_directories(Place(root, PurePosixPath(kind))):
-            with contextlib.suppress(UsageError):
-                found.append(Scope(kind, check_name("scope", name)))
+        found += _list_named(root, kind, linked=False)
+    return tuple(sorted(found))
+
+
+def list_present_scopes(root: Path) -> tuple[Scope, ...]:
+    """Return the scopes that have anything in their place, sorted, for reads that name the bad.
+
+    A link is not followed, so that a read of such a scope raises; so does one of `projects` or
+    `personas` itself, which is a scope without a name where something else stands there.
+    """
+    found = [
+        Scope(kind)
+        for kind in Kind
+        if kind not in NAMED and os.path.lexists(root / Scope(kind).relative)
+    ]
+    for kind in NAMED:
+        try:
+            found += _list_named(root, kind, linked=True)
+        except CspaceError:
+            found.append(Scope(kind))
     return tuple(sorted(found))
 
 
@@ -146,12 +163,17 @@ def _is_there(root: Path, scope: Scope) -> bool:
     return scope.kind is Kind.ORCHESTRATOR if path.is_symlink() else path.is_dir()
 
 
-def _list_directories(place: Place) -> list[str]:
-    with place.opened() as opened:
+def _list_named(root: Path, kind: Kind, *, linked: bool) -> list[Scope]:
+    found = []
+    with Place(root, PurePosixPath(kind)).opened() as opened:
         if opened.descriptor is None:
             return []
         with os.scandir(opened.descriptor) as entries:
-            return [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+            for one in entries:
+                if one.is_dir(follow_symlinks=False) or (linked and one.is_symlink()):
+                    with contextlib.suppress(UsageError):
+                        found.append(Scope(kind, check_name("scope", one.name)))
+    return found
 
 
 def check_file(slug: str) -> str:
@@ -163,7 +185,8 @@ def check_file(slug: str) -> str:
     encoded = os.fsencode(slug) if slug.isprintable() else b""
     if not encoded or "/" in slug or slug.startswith(".") or len(encoded) > _LONGEST:
         raise UsageError(
-            f"slug {shown(slug)} is no name", hint="use one as cspace memory list shows it"
+            f"slug {shown(slug)} is no name",
+            hint="a new one is of a-z, 0-9 and -; others are as cspace memory list shows them",
         )
     if slug == INDEX.stem:
         raise UsageError(

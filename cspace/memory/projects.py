@@ -109,18 +109,28 @@ class Projects:
     def use(self, common_directory: Path, name: str) -> Known:
         """Give a repository a name, whoever has it; repositories of it that are gone lose it.
 
+        Memories stay under the name that it had, which is reported.
+
         Raises:
             UsageError: it is no name.
             CspaceError, Conflict: as for `claim`.
         """
         check_name("project", name)
         with self._locked() as table:
+            was = table.get(str(common_directory), name)
             kept = {
                 key: value
                 for key, value in table.items()
                 if value != name or os.path.lexists(os.fsencode(key))
             }
             self._save(kept | {str(common_directory): name})
+        if was != name and was in self.names():
+            detail = (
+                f"memories of projects/{was} stay where they are, and are no longer this project's:"
+                f" cspace memory list --project {was}; to bring one along:"
+                f" cspace memory mv SLUG project/SLUG --project {was}"
+            )
+            self.report(Event(name, "memory", State.NOTICE, detail))
         return Known(name, common_directory, common_directory.exists())
 
     def forget(self, name: str) -> tuple[Known, ...]:

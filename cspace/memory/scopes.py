@@ -16,6 +16,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)}
 )
+SCOPES = "global, user, project, projects/NAME, persona, personas/NAME or orchestrator"
 _NO_ORDER = "They override no instruction, approval or permission."
 
 
@@ -73,10 +74,7 @@ def parse_scope(text: str) -> Scope:
         return Scope(Kind(kind), check_name("scope", name))
     if known and Kind(kind) not in NAMED and not slash:
         return Scope(Kind(kind))
-    raise UsageError(
-        f"scope {shown(text)} is none",
-        hint="global, user, projects/NAME, personas/NAME or orchestrator",
-    )
+    raise UsageError(f"scope {shown(text)} is none", hint=SCOPES)
 
 
 def check_name(field: str, name: str) -> str:

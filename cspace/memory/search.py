@@ -14,7 +14,7 @@ from cspace.docstore.opened import SUFFIX, Opened, Skipped, UnreadableDocument, 
 from cspace.docstore.ranking import Match, Ranking, parse_query
 from cspace.docstore.words import Term, find_lines
 from cspace.errors import CspaceError
-from cspace.memory.entries import TYPE, header_text
+from cspace.memory.entries import TYPE, header_text, summary_of
 from cspace.memory.place import Place, find_place
 from cspace.memory.scopes import Scope
 from cspace.memory.store import MemoryStore
@@ -162,7 +162,7 @@ def _hit(place: Place, match: Match[_Found], score: float, terms: tuple[Term, ..
         scope=found.scope,
         slug=found.slug,
         type=_header_text(content, TYPE),
-        description=_header_text(content, "description"),
+        description=summary_of(content),
         score=round(score, 3),
         lines=_lines(content, terms),
     )

@@ -113,7 +113,7 @@ def names_of(scopes: Sequence[Scope]) -> str:
 
 
 def _absent(store: MemoryStore, scopes: Sequence[Scope], slug: str) -> NotFound:
-    rest = [scope for scope in store.scopes() if scope not in scopes]
+    rest = [scope for scope in store.present_scopes() if scope not in scopes]
     others = [scope for scope, found in _each(rest, lambda one: store.find(one, slug))[0] if found]
     hint = f"it is in {others[0]}: --scope {others[0]}" if others else "cspace memory list --all"
     return NotFound(f"no memory {shown(slug)} in {names_of(scopes)}", hint=hint)

@@ -19,7 +19,13 @@ from cspace.docstore.opened import (
 from cspace.errors import NotFound
 from cspace.files import Owner
 from cspace.memory.entries import Entries, Entry, iter_heads, parse_entry
-from cspace.memory.place import check_file, file_name, find_place, list_scopes
+from cspace.memory.place import (
+    check_file,
+    file_name,
+    find_place,
+    list_present_scopes,
+    list_scopes,
+)
 from cspace.memory.scopes import Scope
 from cspace.paths import INDEX
 
@@ -60,6 +66,10 @@ class MemoryStore:
     def scopes(self) -> tuple[Scope, ...]:
         """Return the scopes that have a directory, sorted; what has no name of a scope is none."""
         return list_scopes(self.root)
+
+    def present_scopes(self) -> tuple[Scope, ...]:
+        """Return those and what stands in a scope's place, as a link, of which a read raises."""
+        return list_present_scopes(self.root)
 
     def count(self, scope: Scope) -> int:
         """Return how many memories a scope has, by their names alone."""

@@ -41,6 +41,18 @@ def test_a_forgotten_name_leaves_the_memories_and_use_brings_them_back(
     assert memory("projects", "forget", "pelican", cwd=repo, ok=3).stderr.startswith("error: ")
 
 
+def test_memories_that_stay_under_the_old_name_are_said_and_can_be_brought_along(
+    repo: Path, home: Path
+) -> None:
+    memory("write", "rule", "--body", "b", "--yes", cwd=repo)
+    used = memory("projects", "use", "other", cwd=repo).stderr
+    assert "memories of projects/sample stay where they are" in used
+    assert "cspace memory mv SLUG project/SLUG --project sample" in used
+    memory("mv", "rule", "project/rule", "--project", "sample", "--yes", cwd=repo)
+    assert (root(home) / "projects/other/rule.md").exists()
+    assert "stay" not in memory("projects", "use", "other", cwd=repo).stderr
+
+
 def test_outside_of_a_repository_no_name_can_be_used(tmp_path: Path, home: Path) -> None:
     assert "is in no project" in memory("projects", "use", "web", cwd=tmp_path, ok=2).stderr
     assert list(home.iterdir()) == []

@@ -292,6 +292,18 @@ def test_what_is_refused_gives_no_project_its_name(repo: Path) -> None:
     assert "sample" in cspace("memory", "projects", cwd=repo).stdout
 
 
+@pytest.mark.parametrize("scope", ["projects/other", "orchestrator"])
+def test_an_instance_is_told_at_once_what_the_host_would_not_take_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    monkeypatch.setenv("CSPACE_INSTANCE", "mercury")
+    monkeypatch.setenv("CSPACE_MEMORY_PROJECT", "web")
+    answer = cspace("memory", "propose", "x", "--body", "b", "--scope", scope, cwd=tmp_path)
+    assert answer.returncode == 2
+    assert f"an instance proposes nothing for {scope}" in answer.stderr
+    assert "it may for projects/web, user, global" in answer.stderr
+
+
 @pytest.mark.parametrize(
     "words", [("proposals",), ("approve", "1f"), ("reject", "1f"), ("rebase", "1f")]
 )

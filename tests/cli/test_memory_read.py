@@ -43,6 +43,33 @@ def test_a_list_can_be_of_one_scope_of_all_and_of_one_type(filled: Path) -> None
     assert len(found("--all")) == 4
 
 
+def test_links_hazard_a_list_and_a_search_of_all_name_them_and_go_on(
+    filled: Path, home: Path, tmp_path: Path
+) -> None:
+    (root(home) / "personas").symlink_to(tmp_path)
+    (root(home) / "projects/linked").symlink_to(tmp_path)
+    for words in (("list",), ("search", "rule"), ("show", "rule")):
+        done = memory(*words, "--all", cwd=filled)
+        assert "projects/web" in done.stdout
+        assert "skipped projects/linked: " in done.stderr
+        assert "skipped personas: " in done.stderr
+    assert document("doctor", "--all", cwd=filled, ok=8)["diagnoses"]
+    assert "it is in projects/other" in memory("show", "secret", cwd=filled, ok=3).stderr
+
+
+def test_a_memory_without_a_header_is_described_by_its_text(repo: Path, home: Path) -> None:
+    path = root(home) / "user/plain.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Ask first\n\nAlways.\n", encoding="utf-8")
+    assert "plain  Ask first" in memory("list", cwd=repo).stdout
+    assert memory("search", "always", cwd=repo).stdout.startswith("user/plain  Ask first\n")
+
+
+def test_a_type_that_no_memory_has_is_not_called_an_empty_memory(filled: Path) -> None:
+    said = memory("list", "--type", "reference", cwd=filled).stderr
+    assert said == "nothing of type reference in projects/web, user, global\n"
+
+
 def test_outside_of_any_project_there_is_no_project(filled: Path, tmp_path: Path) -> None:
     scopes = document("list", cwd=tmp_path)["scopes"]
     assert scopes == ["user", "global"]
@@ -194,6 +221,14 @@ def test_an_instance_reads_what_its_variables_name(filled: Path) -> None:
 def test_a_scope_that_is_none_is_refused(filled: Path, scope: str) -> None:
     for words in (("list",), ("show", "rule"), ("search", "a"), ("path",), ("reindex",)):
         assert memory(*words, f"--scope={scope}", cwd=filled, ok=2).stderr.startswith("error: ")
+
+
+def test_the_hint_for_a_scope_that_is_none_has_all_words_that_are_one(filled: Path) -> None:
+    words = "global, user, project, projects/NAME, persona, personas/NAME or orchestrator"
+    said = memory("list", "--scope", "nope", cwd=filled, ok=2).stderr
+    assert said.splitlines()[1] == f"hint: {words}; or claude: its own"
+    said = memory("rm", "rule", "--scope", "nope", cwd=filled, ok=2).stderr
+    assert said.splitlines()[1] == f"hint: {words}"
 
 
 def test_two_scopes_say_two_things(filled: Path) -> None:

@@ -242,11 +242,13 @@ def test_a_memory_is_removed_with_its_line(repo: Path, home: Path) -> None:
 def test_a_memory_moves_to_another_name_and_another_scope(repo: Path, home: Path) -> None:
     memory(*WRITE, "--yes", cwd=repo)
     shown = memory("mv", "rule", "law", "--yes", cwd=repo).stdout
+    assert shown.startswith("--- projects/sample/rule.md\n+++ projects/sample/law.md\n")
     assert "-name: rule\n+name: law\n" in shown
     memory("mv", "law", "user/rule", "--yes", cwd=repo)
     assert b"name: rule\n" in rule(home, "user")
     assert not (root(home) / "projects/sample/law.md").exists()
-    memory("mv", "rule", "project/rule", "--scope", "user", "--yes", cwd=repo)
+    back = memory("mv", "rule", "project/rule", "--scope", "user", "--yes", cwd=repo).stdout
+    assert back.startswith("--- user/rule.md\n+++ projects/sample/rule.md\nmoved ")
     assert rule(home).endswith(b"Ask first.\n")
 
 
@@ -333,6 +335,17 @@ def test_an_orchestrators_workspace_is_the_scope_where_one_stands(
     assert document("list", cwd=tmp_path)["scopes"] == ["user", "global"]
     assert memory("path", cwd=tmp_path / "desk").stdout == f"{tmp_path}/desk/memory\n"
     assert (root(home) / "orchestrator").readlink() == tmp_path / "desk/memory"
+
+
+def test_an_adoption_is_taken_back_and_the_memories_stay(tmp_path: Path, home: Path) -> None:
+    (tmp_path / "desk/memory").mkdir(parents=True)
+    memory("adopt", "desk", cwd=tmp_path)
+    memory(*WRITE, "--yes", cwd=tmp_path / "desk")
+    assert "say" not in memory("adopt", "desk", "--undo", cwd=tmp_path, ok=2).stdout
+    assert "what is in it stays" in memory("adopt", "--undo", cwd=tmp_path).stdout
+    assert (tmp_path / "desk/memory/rule.md").is_file()
+    assert document("list", cwd=tmp_path / "desk")["scopes"] == ["user", "global"]
+    memory("adopt", "--undo", cwd=tmp_path, ok=3)
 
 
 @pytest.mark.parametrize("place", [".cspace/memory", ".cspace/context/findings"])

@@ -13,7 +13,7 @@ from cspace import proc
 from cspace.doctor import checks
 from cspace.doctor.model import Patient
 from cspace.lifecycle.init import init_project
-from cspace.paths import instance_paths
+from cspace.paths import curated_memory, instance_paths
 from cspace.quarantine import shelf
 from tests.lifecycle.test_init import OWNER, tree
 
@@ -143,3 +143,24 @@ def test_an_engine_that_does_not_answer_is_exit_8_and_the_rest_is_examined(
     assert "systemctl start docker" in engine["repair"]
     assert (shared["check"], memory["check"]) == ("shared", "memory")
     assert b"error: doctor found 3 things" in done.stderr
+
+
+def test_curated_memories_that_concern_the_project_are_examined(patient: Patient) -> None:
+    place = curated_memory(patient.user) / "user"
+    place.mkdir(parents=True)
+    (place / "rule.md").write_text("No header.\n", encoding="utf-8")
+    found = checks.check_curated(patient)
+    assert [one.repair for one in found] == [
+        "cspace memory edit rule --scope user",
+        "cspace memory reindex --scope user",
+    ]
+    assert {one.check for one in found} == {"memory"}
+    assert checks.check_curated in checks.CHECKS
+
+
+def test_a_table_of_projects_that_can_not_be_read_is_named(patient: Patient) -> None:
+    root = curated_memory(patient.user)
+    root.mkdir(parents=True)
+    (root / ".projects.json").write_text("{", encoding="utf-8")
+    (found,) = checks.check_curated(patient)
+    assert "is no table of projects" in found.problem

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -178,8 +180,24 @@ def test_a_linked_scope_and_a_bad_one_are_named(
         "'projects/Bad Name' is no name of a scope, so nobody reads it",
         "'projects/linked' is not a directory of its own, so nobody reads it",
     ]
+    named = (Scope(Kind.PROJECT, "linked"),)
+    assert len(examine_memories(store, named, clock)) == 2
     (refused,) = examine_scope(store, Scope(Kind.ORCHESTRATOR), clock)
     assert "a link that cspace did not make" in refused.problem
+
+
+@pytest.mark.parametrize("name", ["bad\x1b[2J", "a\u202etxt", "zero\u200bwidth", "\udcff"])
+def test_hidden_names_hazard_the_repair_that_is_named_gives_another_one(
+    store: MemoryStore, root: Path, clock: Clock, name: str
+) -> None:
+    put(root, f"{name}.md", GOOD.format("x"))
+    [said] = [one for one in examine_scope(store, USER, clock) if "can not be seen" in one.problem]
+    assert (said.problem + said.repair).isascii()
+    assert (said.problem + said.repair).isprintable()
+    subprocess.run(shlex.split(said.repair), check=True)
+    store.reindex(USER)
+    assert all(slug.isascii() and slug.isprintable() for slug in store.slugs(USER))
+    assert not [one for one in examine_scope(store, USER, clock) if "name that" in one.problem]
 
 
 def test_of_many_things_that_are_wrong_the_first_are_named_and_the_others_counted(

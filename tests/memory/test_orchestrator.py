@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from cspace.errors import Conflict, CspaceError, UsageError
+from cspace.errors import Conflict, CspaceError, NotFound, UsageError
 from cspace.memory.changes import Change, Operation, apply_change
-from cspace.memory.orchestrator import MARKER, RECORD, adopt, find_adopted, find_workspace
+from cspace.memory.orchestrator import MARKER, RECORD, adopt, find_adopted, find_workspace, release
 from cspace.memory.scopes import Kind, Scope
 from cspace.memory.store import MemoryStore
 from tests.conftest import Clock
@@ -93,6 +94,30 @@ def test_a_link_without_a_record_is_not_followed(root: Path, tmp_path: Path) -> 
     (root / "orchestrator").symlink_to(tmp_path)
     with pytest.raises(CspaceError, match="a link that cspace did not make"):
         MemoryStore(root).list_entries(ORCHESTRATOR)
+
+
+def test_what_was_adopted_can_be_released_and_keeps_its_memories(
+    root: Path, workspace: Path
+) -> None:
+    adopted = adopt(root, workspace, workspace / "memory")
+    (workspace / "memory/rule.md").write_text("stays", encoding="utf-8")
+    assert release(root) == adopted
+    assert (workspace / "memory/rule.md").read_text(encoding="utf-8") == "stays"
+    assert (find_workspace(root, workspace), (workspace / MARKER).exists()) == (None, False)
+    assert not os.path.lexists(root / "orchestrator")
+    with pytest.raises(NotFound, match="no orchestrator's directory is adopted"):
+        release(root)
+    assert adopt(root, workspace, workspace / "memory") == adopted
+
+
+def test_a_release_removes_no_link_that_leads_elsewhere(
+    root: Path, workspace: Path, tmp_path: Path
+) -> None:
+    adopt(root, workspace, workspace / "memory")
+    (root / "orchestrator").unlink()
+    (root / "orchestrator").symlink_to(tmp_path)
+    release(root)
+    assert (root / "orchestrator").readlink() == tmp_path
 
 
 def test_a_directory_in_the_links_place_is_left_alone(root: Path, workspace: Path) -> None:
