@@ -74,6 +74,23 @@ def refuse_instance(start: Path, user: Path) -> None:
         )
 
 
+def refuse_agents(directory: Path, user: Path) -> None:
+    """Refuse a directory that agents write to, an instance's or below a project's `.cspace`.
+
+    Args:
+        user: `~/.cspace`.
+
+    Raises:
+        UsageError: it is one.
+    """
+    refuse_instance(directory, user)
+    if beyond_agents(directory.resolve()) != directory.resolve():
+        raise UsageError(
+            f"{directory} is written by agents: what lies there nobody has approved",
+            hint="name a directory that only the orchestrator and you write to",
+        )
+
+
 def beyond_agents(start: Path) -> Path:
     """Return the directory above `.cspace` when start lies in what agents made below it.
 

@@ -100,7 +100,7 @@ def propose(  # noqa: PLR0913  one parameter an option
         raise UsageError("--remove goes with no other change", hint="leave one of them out")
     operation = Operation.REMOVE if remove else choose_operation(append=append, force=force)
     text = "" if remove else read_body(stdin, body, body_file)
-    place = deps.memory_scope(Wanted(scope, project, persona), claim=not deps.inside)
+    place = deps.here.get(Wanted(scope, project, persona), claim=not deps.inside)
     change = Change(place, slug, operation, text, type_, description)
     _show_filed(_file(deps, change, _provenance(deps, source, ref), reason), as_json=as_json)
 

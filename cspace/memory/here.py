@@ -90,6 +90,13 @@ class Here:
             )
         return scope
 
+    def to_read(self, wanted: Wanted) -> tuple[Scope, ...]:
+        """Return what a read is about: the scope that was named, else all that concern this place.
+
+        Errors as for `get` and `scopes`.
+        """
+        return (self.get(wanted),) if wanted.named else self.scopes()
+
     def persona(self) -> str | None:
         """Return the active persona, None where none is."""
         if self.inside:
