@@ -17,23 +17,29 @@ from typing import Any
 from cspace.cli.app import main
 
 
-def memory(
-    *words: str, cwd: Path, ok: int = 0, said: bytes = b"", env: Mapping[str, str] | None = None
+def cspace(
+    *words: str, cwd: Path, said: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `cspace memory` without a terminal; the exit code is checked.
+    """Run cspace without a terminal.
 
     In this process, whose start would be nearly all of a test's time. Where the process is the
     point, a test starts one.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _run(
-            ("cspace", "memory", *words), (said, out.fileno(), err.fileno()), cwd, env or {}
-        )
+        code = _run(("cspace", *words), (said, out.fileno(), err.fileno()), cwd, env or {})
         out.seek(0)
         err.seek(0)
         told = out.read().decode("utf-8", "surrogateescape"), err.read().decode()
-    assert code == ok, f"{words}: {code}\n{''.join(told)}"
     return subprocess.CompletedProcess(words, code, *told)
+
+
+def memory(
+    *words: str, cwd: Path, ok: int = 0, said: bytes = b"", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `cspace memory`; the exit code is checked."""
+    done = cspace("memory", *words, cwd=cwd, said=said, env=env)
+    assert done.returncode == ok, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done
 
 
 def _run(
