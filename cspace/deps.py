@@ -18,7 +18,13 @@ from cspace.clock import utc_now
 from cspace.errors import CspaceError, UsageError
 from cspace.events import Report
 from cspace.owner import account_name, find_owner
-from cspace.project import Project, beyond_agents, find_project, refuse_instance
+from cspace.project import (
+    Project,
+    beyond_agents,
+    find_project,
+    refuse_agents,
+    refuse_instance,
+)
 
 if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
@@ -29,10 +35,9 @@ if TYPE_CHECKING:
     from cspace.lifecycle.host import Blueprint, Host
     from cspace.lifecycle.leftovers import Machine
     from cspace.lifecycle.recorded_context import Recorder
-    from cspace.memory.here import Here, Wanted
+    from cspace.memory.here import Here
     from cspace.memory.keeping import Keeper
     from cspace.memory.orchestrator import Adopted
-    from cspace.memory.scopes import Scope
     from cspace.memory.store import MemoryStore
     from cspace.settings.load import Loaded
     from cspace.settings.model import Numbers
@@ -160,16 +165,6 @@ class Deps:
         projects, personas = Projects(root, owner, self.report), Personas(root, owner)
         return Here(self.directory, self.user, self.environ, projects, personas)
 
-    def memory_scope(self, wanted: Wanted | None = None, *, claim: bool = False) -> Scope:
-        """Return the scope that was named, or where one stands; see `Here.get`.
-
-        Args:
-            claim: give the project its name for good, as what writes or proposes does.
-        """
-        from cspace.memory.here import Wanted  # noqa: PLC0415  as above
-
-        return self.here.get(wanted or Wanted(), claim=claim)
-
     def adopt(self, workspace: Path, memory: Path) -> Adopted:
         """Make an orchestrator's own directory the scope orchestrator; see `orchestrator.adopt`.
 
@@ -185,17 +180,8 @@ class Deps:
         self.memory_to_change()
         place = self.directory / workspace.expanduser()
         for directory in (place, place / memory):
-            refuse_instance(directory, self.user)
-            if beyond_agents(directory.resolve()) != directory.resolve():
-                raise UsageError(
-                    f"{directory} is written by agents: what lies there nobody has approved",
-                    hint="name a directory that only the orchestrator and you write to",
-                )
+            refuse_agents(directory, self.user)
         return adopt(self.memory_root, place, place / memory, find_owner())
-
-    def memory_scopes(self) -> tuple[Scope, ...]:
-        """Return all scopes that concern where one stands, the most specific first."""
-        return self.here.scopes()
 
     def claude_memory(self, *, host: bool = False) -> Place:
         """Find Claude's own memory to read; it need not exist.
@@ -238,7 +224,7 @@ class Deps:
         """
         from cspace.lifecycle.recorded_context import Recorder  # noqa: PLC0415  few commands do
 
-        if self.environ.get("CSPACE_INSTANCE"):
+        if self.inside:
             raise UsageError(
                 "the context's history is on the host: not inside an instance",
                 hint="on the host: cspace context history",
@@ -254,7 +240,7 @@ class Deps:
         """
         from cspace.lifecycle.bring_home import Home  # noqa: PLC0415  few commands do
 
-        if self.environ.get("CSPACE_INSTANCE"):
+        if self.inside:
             raise UsageError(
                 "memories and transcripts come home on the host: not inside an instance",
                 hint="the same command on the host, in the project",

@@ -10,10 +10,8 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,6 +202,8 @@ def _answer(
             process.kill()
         return said
 
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  8 ms, for few programs
+
     with ThreadPoolExecutor(2) as pool:
         try:
             if process.stdin is not None:
@@ -232,6 +232,8 @@ def talk(
     Raises:
         CommandFailed: the program is missing, or ended with another code than 0.
     """
+    import tempfile  # noqa: PLC0415  loads much, for few programs
+
     words = tuple(str(word) for word in argv)
     with tempfile.TemporaryFile() as said:
         process = _start(words, env=env, stdin=stdin, stderr=said)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cspace import git
@@ -34,8 +33,24 @@ class Project:
     worktree: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """All worktrees of one repository; a bare one's count too, though they are no project."""
+
+    common_directory: Path
+    worktree: git.Worktree = field(compare=False)
+
+    @property
+    def project_id(self) -> str:
+        """The id of its project, by the main worktree; costs git where one stands in another."""
+        main = git.main_worktree(self.worktree)
+        return project_id(main.resolve() if main else self.common_directory)
+
+
 def project_id(root: Path) -> str:
     """Name a project by its directory and the hash of its path."""
+    import hashlib  # noqa: PLC0415  3 ms, which a hook has no need of
+
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:SLUG_LENGTH].strip("-")
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return f"{slug or 'project'}-{digest}"
@@ -59,6 +74,23 @@ def refuse_instance(start: Path, user: Path) -> None:
         )
 
 
+def refuse_agents(directory: Path, user: Path) -> None:
+    """Refuse a directory that agents write to, an instance's or below a project's `.cspace`.
+
+    Args:
+        user: `~/.cspace`.
+
+    Raises:
+        UsageError: it is one.
+    """
+    refuse_instance(directory, user)
+    if beyond_agents(directory.resolve()) != directory.resolve():
+        raise UsageError(
+            f"{directory} is written by agents: what lies there nobody has approved",
+            hint="name a directory that only the orchestrator and you write to",
+        )
+
+
 def beyond_agents(start: Path) -> Path:
     """Return the directory above `.cspace` when start lies in what agents made below it.
 
@@ -69,6 +101,19 @@ def beyond_agents(start: Path) -> Path:
         if place.parts[-2:] in places:
             return place.parent.parent
     return start
+
+
+def find_repository(start: Path) -> Repository | None:
+    """Find the repository that start lies in, None outside of any.
+
+    Args:
+        start: outside of what agents made.
+
+    Raises:
+        CommandFailed: git refuses to read it.
+    """
+    worktree = git.find_worktree(beyond_agents(start))
+    return Repository(worktree.common_directory.resolve(), worktree) if worktree else None
 
 
 def find_project(start: Path) -> Project:

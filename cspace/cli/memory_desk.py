@@ -49,11 +49,11 @@ class Desk:
                 hint="name another one: --scope user",
             )
         store = deps.memory_to_change()
-        return cls(deps, wanted, store, deps.memory_scope(wanted), yes, as_json)
+        return cls(deps, wanted, store, deps.here.get(wanted), yes, as_json)
 
     def beside(self, wanted: Wanted) -> Desk:
         """Open another scope, with the same answers."""
-        return replace(self, wanted=wanted, scope=self.deps.memory_scope(wanted))
+        return replace(self, wanted=wanted, scope=self.deps.here.get(wanted))
 
     def apply(self, change: Change, before: bytes | None, after: bytes | None) -> None:
         """Show a change, ask, and write it.
@@ -131,7 +131,7 @@ class Desk:
         Raises:
             Conflict: another repository took it since the diff was shown.
         """
-        claimed = self.deps.memory_scope(self.wanted, claim=True)
+        claimed = self.deps.here.get(self.wanted, claim=True)
         if claimed != self.scope:
             raise Conflict(
                 f"this project's memory is now {claimed}, and no longer {self.scope}",

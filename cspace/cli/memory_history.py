@@ -104,7 +104,7 @@ def history(  # noqa: PLR0913  one parameter an option
     store = deps.memory()
     places: tuple[str, ...] = ()
     if slug or wanted.named:
-        found = deps.memory_scope(wanted)
+        found = deps.here.get(wanted)
         places = (f"{found}/{slug}" if slug else str(found),)
     past = list_past(store, find_repository(store.root), places, limit)
     if as_json:

@@ -53,7 +53,7 @@ def path(
     if Reading(wanted).is_claudes:
         name, directory = "claude", deps.claude_memory().directory
     else:
-        found = deps.memory_scope(wanted)
+        found = deps.here.get(wanted)
         name, directory = str(found), deps.memory().directory(found)
     if as_json:
         render.show_json(scope=name, path=directory, exists=directory.is_dir())
@@ -163,4 +163,4 @@ def _chosen(deps: Deps, wanted: Wanted, *, every: bool) -> tuple[Scope, ...]:
         return deps.memory().scopes()
     if every or wanted.named:
         return Reading(wanted, every).scopes(deps)
-    return (deps.memory_scope(wanted),)
+    return (deps.here.get(wanted),)

@@ -102,7 +102,7 @@ def propose(  # noqa: PLR0913  one parameter an option
     operation = Operation.REMOVE if remove else choose_operation(append=append, force=force)
     text = "" if remove else read_body(stdin, body, body_file)
     wanted, origin = Wanted(scope, project, persona), _provenance(deps, source, ref)
-    place = deps.memory_scope(wanted)
+    place = deps.here.get(wanted)
     deps.here.check_proposed(place)
     change = Change(place, slug, operation, text, type_, description)
     if not deps.inside:
@@ -125,7 +125,7 @@ def _claim(deps: Deps, wanted: Wanted, asked: tuple[Change, Provenance, str]) ->
     from cspace.memory.proposals import Proposals  # noqa: PLC0415  as above
 
     Proposals(deps.memory()).make(*asked)
-    return replace(asked[0], scope=deps.memory_scope(wanted, claim=True))
+    return replace(asked[0], scope=deps.here.get(wanted, claim=True))
 
 
 def _file(deps: Deps, change: Change, origin: Provenance, reason: str) -> Review:

@@ -85,7 +85,7 @@ def list_all(  # noqa: PLR0913  one parameter an option
         render.show_json(scopes=list(map(str, scopes)), entries=told, skipped=found.skipped)
         return
     rows = [
-        (str(one.scope), one.type or "-", f"{one.updated:%Y-%m-%d}", one.slug, one.description)
+        (str(one.scope), one.type or "-", str(one.updated.date()), one.slug, one.description)
         for one in found.entries
     ]
     if rows:

@@ -58,8 +58,7 @@ def complete_slug(context: typer.Context, incomplete: str) -> list[str]:
             return _complete_file(deps, incomplete, host=bool(given.get("host")))
         wanted = Wanted(given.get("scope"), given.get("project"), given.get("persona"))
         store = deps.memory()
-        scopes = (deps.memory_scope(wanted),) if wanted.named else deps.memory_scopes()
-        names = [slug for scope in scopes for slug in store.slugs(scope)]
+        names = [slug for scope in deps.here.to_read(wanted) for slug in store.slugs(scope)]
     return _matching(names, incomplete)
 
 
@@ -153,10 +152,8 @@ class Reading:
             raise UsageError("--all and a scope say two things", hint="leave one of them out")
         if self.every:
             return deps.memory().present_scopes()
-        if not self.wanted.named:
-            return deps.memory_scopes()
         try:
-            return (deps.memory_scope(self.wanted),)
+            return deps.here.to_read(self.wanted)
         except UsageError as error:
             if error.hint != SCOPES:
                 raise

@@ -117,9 +117,8 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     end_progress()
     cells = [[printable(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    for row in cells:
-        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(padded).rstrip(), flush=True)  # noqa: T201
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in cells)
+    print("\n".join("  ".join(row).rstrip() for row in padded), flush=True)  # noqa: T201
 
 
 def show_error(error: CspaceError) -> None:
@@ -203,6 +202,8 @@ def _show_event(event: Event) -> None:
 
 def printable(text: str) -> str:
     """Show control characters as escapes: a name from an instance must not move the cursor."""
+    if text.isprintable():
+        return text  # nearly always, and a table of thousands asks for every cell
     return "".join(
         char if char.isprintable() or char == "\t" else char.encode("unicode_escape").decode()
         for char in text

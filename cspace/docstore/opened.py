@@ -125,8 +125,11 @@ class Opened:
         except OSError:
             return None
 
-    def read(self, stem: str) -> Document:
-        """Read a document whole.
+    def read(self, stem: str, *, start: int | None = None) -> Document:
+        """Read a document.
+
+        Args:
+            start: only this many of its first bytes, however many it has; None for all.
 
         Raises:
             FileNotFoundError: there is no such document.
@@ -134,7 +137,7 @@ class Opened:
         """
         if self.descriptor is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), stem)
-        return _read_named(self.relative, stem + SUFFIX, self.descriptor)
+        return _read_named(self.relative, stem + SUFFIX, self.descriptor, start)
 
 
 def is_document(name: str) -> bool:

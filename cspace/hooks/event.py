@@ -10,8 +10,6 @@ from typing import Any
 from cspace.errors import MALFORMED, CspaceError
 from cspace.sessions.place import TRANSCRIPT, is_id
 
-STDIN_BYTES = 1024 * 1024
-
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:

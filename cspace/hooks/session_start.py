@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from cspace.hooks.event import HookEvent
@@ -18,12 +17,6 @@ MOST_CHARACTERS = 9_500
 FIRST = (CURRENT_STATE, TASK)
 _CONTINUED = ("compact", "resume")
 _LEAST_CHARACTERS = 200
-
-
-def dump_context(context: str) -> str:
-    """Return what the hook prints: JSON with the context to add."""
-    output = {"hookEventName": "SessionStart", "additionalContext": context}
-    return json.dumps({"hookSpecificOutput": output})
 
 
 def render_context(event: HookEvent, place: Place, memory: str = "") -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from cspace import beneath, files
 from cspace.instance.curated import REJECTED
 from cspace.lifecycle.host import Host
-from cspace.memory.here import Repository, find_repository
 from cspace.memory.personas import Personas
 from cspace.memory.projects import Projects
 from cspace.memory.scopes import Kind, Scope
 from cspace.paths import InstancePaths, curated_memory
+from cspace.project import find_repository
 
 
 def concerned_scopes(host: Host) -> tuple[str, ...]:
@@ -21,8 +21,7 @@ def concerned_scopes(host: Host) -> tuple[str, ...]:
     Raises:
         CspaceError: the table of projects or the persona's marker can not be read.
     """
-    repository = _repository(host)
-    project = _projects(host).expected(repository.common_directory, repository.project_id)
+    project = _projects(host).expected(_common_directory(host), host.project.id)
     persona = Personas(curated_memory(host.user), host.owner).active()
     scopes = [Scope(Kind.GLOBAL), Scope(Kind.USER), Scope(Kind.PROJECT, project)]
     scopes += [Scope(Kind.PERSONA, persona)] if persona else []
@@ -35,9 +34,8 @@ def ensure_curated(host: Host, name: str) -> None:
     Raises:
         CspaceError: a link or a file is in the way.
     """
-    repository, owner = _repository(host), host.owner
-    _projects(host).claim(repository.common_directory, repository.project_id)
-    paths = host.paths(name)
+    _projects(host).claim(_common_directory(host), host.project.id)
+    paths, owner = host.paths(name), host.owner
     files.ensure_directory(paths.curated, owner=owner, mode=0o700)
     for each in (*concerned_scopes(host), REJECTED):
         beneath.ensure_directory(paths.curated, PurePosixPath(each), owner=owner)
@@ -49,9 +47,9 @@ def _projects(host: Host) -> Projects:
     return Projects(curated_memory(host.user), host.owner, host.report)
 
 
-def _repository(host: Host) -> Repository:
+def _common_directory(host: Host) -> Path:
     found = find_repository(host.project.root)
-    return found or Repository(host.project.root / ".git", host.project.id)
+    return found.common_directory if found else host.project.root / ".git"
 
 
 def forget_outbox(paths: InstancePaths) -> None:

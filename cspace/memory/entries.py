@@ -10,14 +10,7 @@ from enum import StrEnum
 from cspace.clock import parse_time
 from cspace.docstore.frontmatter import BOM, FrontMatter, dump_value, parse_front_matter
 from cspace.docstore.nested import nested_text
-from cspace.docstore.opened import (
-    SUFFIX,
-    Document,
-    Opened,
-    Skipped,
-    UnreadableDocument,
-    read_document,
-)
+from cspace.docstore.opened import Document, Opened, Skipped, UnreadableDocument
 from cspace.errors import UsageError
 from cspace.memory.scopes import Kind, Scope
 from cspace.paths import INDEX
@@ -194,8 +187,7 @@ def iter_heads(opened: Opened) -> Iterator[tuple[str, Document | UnreadableDocum
     for slug in sorted(stem for stem in opened.list_stems() if stem != INDEX.stem):
         found: Document | UnreadableDocument
         try:
-            path = opened.relative / f"{slug}{SUFFIX}"
-            found = read_document(path, opened.descriptor or 0, start=HEAD_BYTES)
+            found = opened.read(slug, start=HEAD_BYTES)
         except FileNotFoundError:
             continue
         except UnreadableDocument as error:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cspace.errors import UsageError
 from cspace.memory.orchestrator import find_adopted, find_workspace
 from cspace.memory.personas import Personas
 from cspace.memory.projects import Known, Projects
 from cspace.memory.scopes import Kind, Scope, check_name, parse_scope
+
+if TYPE_CHECKING:
+    from cspace.project import Repository
 
 # What tells an instance where it stands: it has neither the table nor the marker.
 INSTANCE, PROJECT, PERSONA = "CSPACE_INSTANCE", "CSPACE_MEMORY_PROJECT", "CSPACE_PERSONA"
@@ -32,14 +36,6 @@ class Wanted:
     @property
     def named(self) -> bool:
         return any(one is not None for one in (self.scope, self.project, self.persona))
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """What one project's memory is of: all worktrees and subdirectories of one repository."""
-
-    common_directory: Path
-    project_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +105,13 @@ class Here:
                 hint=f"it may for {', '.join(map(str, scopes))}, and personas that exist",
             )
 
+    def to_read(self, wanted: Wanted) -> tuple[Scope, ...]:
+        """Return what a read is about: the scope that was named, else all that concern this place.
+
+        Errors as for `get` and `scopes`.
+        """
+        return (self.get(wanted),) if wanted.named else self.scopes()
+
     def persona(self) -> str | None:
         """Return the active persona, None where none is."""
         if self.inside:
@@ -127,8 +130,12 @@ class Here:
         repository = self.repository()
         if repository is None:
             return None
+        common = repository.common_directory
+        known = self.projects.name_of(common)
+        if known:
+            return known
         named_by = self.projects.claim if claim else self.projects.expected
-        return named_by(repository.common_directory, repository.project_id)
+        return named_by(common, repository.project_id)
 
     def use(self, name: str) -> Known:
         """Let this repository have a project's memory.
@@ -147,8 +154,7 @@ class Here:
         Raises:
             UsageError: this is an agent's directory, where no git runs.
         """
-        # Here, since a hook that has no git to ask loads it too.
-        from cspace.project import refuse_instance  # noqa: PLC0415
+        from cspace.project import find_repository, refuse_instance  # noqa: PLC0415  hooks need none
 
         refuse_instance(self.directory, self.user)
         return find_repository(self.directory)
@@ -203,23 +209,3 @@ class Here:
                 hint="name one: --persona NAME, or for good: cspace memory persona use NAME",
             )
         return Scope(Kind.PERSONA, name)
-
-
-def find_repository(start: Path) -> Repository | None:
-    """Find the repository that start lies in, None outside of any; a bare one's worktree counts.
-
-    Args:
-        start: outside of what agents made.
-
-    Raises:
-        CommandFailed: git refuses to read it.
-    """
-    from cspace import git  # noqa: PLC0415  as above
-    from cspace.project import beyond_agents, project_id  # noqa: PLC0415
-
-    worktree = git.find_worktree(beyond_agents(start))
-    if worktree is None:
-        return None
-    common = worktree.common_directory.resolve()
-    main = git.main_worktree(worktree)
-    return Repository(common, project_id(main.resolve() if main else common))

@@ -49,7 +49,7 @@ class Scope:
     name: str = ""
 
     def __str__(self) -> str:
-        return str(self.relative)
+        return f"{self.kind}/{self.name}" if self.name else self.kind.value
 
     @property
     def relative(self) -> PurePosixPath:

@@ -1,29 +1,89 @@
-"""What tests of `cspace memory` share: the command as a process, and memories that are there."""
+"""What tests of `cspace memory` share: the command, and memories that are there."""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-PROGRAM = (sys.executable, "-m", "cspace.cli.app", "memory")
+from cspace.cli.app import main
+
+
+def cspace(
+    *words: str, cwd: Path, said: bytes = b"", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run cspace without a terminal.
+
+    In this process, whose start would be nearly all of a test's time. Where the process is the
+    point, a test starts one.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = _run(("cspace", *words), (said, out.fileno(), err.fileno()), cwd, env or {})
+        out.seek(0)
+        err.seek(0)
+        told = out.read().decode("utf-8", "surrogateescape"), err.read().decode()
+    return subprocess.CompletedProcess(words, code, *told)
 
 
 def memory(
     *words: str, cwd: Path, ok: int = 0, said: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `cspace memory` without a terminal; the exit code is checked."""
-    done = subprocess.run(
-        (*PROGRAM, *words), cwd=cwd, input=said, capture_output=True, check=False,
-        env=os.environ | dict(env or {}),
-    )  # fmt: skip
-    out, err = done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode()
-    assert done.returncode == ok, f"{words}: {done.returncode}\n{out}{err}"
-    return subprocess.CompletedProcess(words, done.returncode, out, err)
+    """Run `cspace memory`; the exit code is checked."""
+    done = cspace("memory", *words, cwd=cwd, said=said, env=env)
+    assert done.returncode == ok, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def _run(
+    argv: tuple[str, ...], streams: tuple[bytes, int, int], cwd: Path, env: Mapping[str, str]
+) -> int:
+    said, out, err = streams
+    with (
+        contextlib.chdir(cwd),
+        _environment(env),
+        open(out, "w", encoding="utf-8", closefd=False) as stdout,
+        open(err, "w", encoding="utf-8", closefd=False) as stderr,
+        _standing_in(list(argv), io.TextIOWrapper(io.BytesIO(said), "utf-8"), stdout, stderr),
+    ):
+        try:
+            main()
+        except SystemExit as leave:
+            return int(leave.code or 0)
+        finally:
+            gc.enable()
+    raise AssertionError("main always exits")
+
+
+@contextlib.contextmanager
+def _environment(more: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(more)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def _standing_in(*parts: Any) -> Iterator[None]:
+    names = ("argv", "stdin", "stdout", "stderr")
+    before = [getattr(sys, name) for name in names]
+    for name, part in zip(names, parts, strict=True):
+        setattr(sys, name, part)
+    try:
+        yield
+    finally:
+        for name, part in zip(names, before, strict=True):
+            setattr(sys, name, part)
 
 
 def document(*words: str, cwd: Path, ok: int = 0, env: Mapping[str, str] | None = None) -> Any:

@@ -68,6 +68,19 @@ print(*group.commands)
     assert done.stdout.splitlines() == ["False", "list show prune"]
 
 
+def test_a_command_of_a_group_is_built_without_the_others() -> None:
+    code = """
+from typer.main import get_command
+from cspace.cli.app import app
+group = get_command(app).commands["memory"]
+print(*(group.get_command(None, name).name for name in ("search", "projects", "recall")))
+print("_loaded" in vars(group))
+print(group.get_command(None, "nope"), "search" in group.commands)
+"""
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["search projects recall", "False", "None True"]
+
+
 def test_a_shell_completes_the_commands_of_a_group(tmp_path: Path) -> None:
     asked = {
         "_CSPACE_COMPLETE": "complete_bash",

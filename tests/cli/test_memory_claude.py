@@ -1,4 +1,4 @@
-"""Claude Code's own memory as a process: `--scope claude`, `--host`, and `recall`."""
+"""Claude Code's own memory as a person reads it: `--scope claude`, `--host`, and `recall`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cspace import proc
 from cspace.claude_memory.place import project_place
 from cspace.claude_memory.slugs import slug_of_path
 from tests.claude_memory.conftest import INDEX, RELEASE, ROLE, put
-from tests.cli.test_app import cspace
+from tests.cli.memories import cspace
 
 CLAUDE = ("--scope", "claude")
 READS = (

@@ -1,4 +1,4 @@
-"""`cspace memory init|history|undo|sync`, as processes."""
+"""`cspace memory init|history|undo|sync`, as a person runs them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from tests.cli.memories import cspace
 from tests.cli.terminal import on_terminal
-from tests.cli.test_app import cspace
 from tests.memory.machines import make_remote
 
 

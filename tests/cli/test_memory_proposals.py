@@ -20,8 +20,8 @@ from cspace.memory.proposals import Proposals
 from cspace.memory.scopes import parse_scope
 from cspace.memory.store import MemoryStore
 from cspace.project import project_id
+from tests.cli.memories import cspace
 from tests.cli.terminal import make_editor, on_terminal
-from tests.cli.test_app import cspace
 from tests.memory.queue import hashes
 
 HIJACK = "a\x1b[2J\x1b]0;title\x07\x9b31m\u202e\u200b\r\x08 [/foo] [red]b"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.memories import cspace
 from tests.cli.terminal import on_terminal
-from tests.cli.test_app import cspace
 
 ODD = os.fsdecode(b"no-utf8-\xff\x1b[2J.md")
 DEAD = "unix:///nowhere/docker.sock"

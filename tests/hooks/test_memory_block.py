@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from cspace import proc
 from cspace.hooks.__main__ import answer
 from cspace.hooks.memory_block import MOST_BYTES, render_block
 from cspace.memory.here import Here
@@ -153,9 +156,35 @@ def test_a_directory_of_an_agents_hazard_no_git_runs_there(root: Path, home: Pat
 
 
 def test_the_block_loads_nothing_heavy_in_an_instance() -> None:
-    import subprocess  # noqa: PLC0415  only this test does
-    import sys  # noqa: PLC0415
-
     code = "import cspace.hooks.memory_block, sys; print(*sys.modules)"
-    said = subprocess.run((sys.executable, "-c", code), capture_output=True, check=True, text=True)
-    assert set(said.stdout.split()) & HEAVY == set()
+    loaded = set(proc.run(sys.executable, "-c", code).text.split())
+    assert loaded & HEAVY == set()
+
+
+def test_on_the_host_the_block_loads_git_and_nothing_else_that_is_heavy(
+    root: Path, repo: Path
+) -> None:
+    fill(root, "user", 1)
+    code = (
+        "import sys; from pathlib import Path; from cspace.hooks.__main__ import answer;"
+        f"print(answer('memory', b'', Path({str(repo)!r}))); print(*sys.modules)"
+    )
+    loaded = set(proc.run(sys.executable, "-c", code, cwd=repo).text.split())
+    assert {"cspace.git", '"Curated'} <= loaded
+    unneeded = {"concurrent.futures", "logging", "tempfile", "cspace.sessions", "datetime"}
+    assert loaded & (HEAVY - {"subprocess"} | unneeded) == set()
+
+
+def test_a_project_that_has_its_name_costs_one_git_command(
+    root: Path, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linked, program = tmp_path / "linked", tmp_path / "bin/git"
+    proc.run("git", "-C", repo, "worktree", "add", "--quiet", linked)
+    name = outside(root, linked).project(claim=True)
+    program.parent.mkdir()
+    real = shutil.which("git")
+    program.write_text(f'#!/bin/sh\necho x >>{tmp_path}/asked\nexec {real} "$@"\n', "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    assert outside(root, linked).project() == name
+    assert (tmp_path / "asked").read_text(encoding="utf-8") == "x\n"

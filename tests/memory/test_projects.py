@@ -11,8 +11,8 @@ import pytest
 from cspace import proc
 from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.events import Event
-from cspace.memory.here import find_repository
 from cspace.memory.projects import LOCK, TABLE, Projects
+from cspace.project import find_repository
 
 
 @pytest.fixture
@@ -156,7 +156,9 @@ def test_worktrees_and_subdirectories_are_one_repository(repo: Path, tmp_path: P
     linked, below = tmp_path / "linked", repo / "deep/er"
     below.mkdir(parents=True)
     proc.run("git", "-C", repo, "worktree", "add", "--quiet", linked)
-    assert find_repository(repo) == find_repository(linked) == find_repository(below)
+    found = [find_repository(start) for start in (repo, linked, below)]
+    assert found == found[:1] * 3
+    assert len({one.project_id for one in found if one}) == 1
 
 
 def test_a_worktree_of_a_bare_repository_has_a_memory_too(repo: Path, tmp_path: Path) -> None:
