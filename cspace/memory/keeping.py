@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State, ignore
 from cspace.git_import import blob_id
-from cspace.memory.located import Located, iter_files, parse_path, read_located
+from cspace.memory.located import Located, is_gone, iter_files, parse_path, read_located
 from cspace.memory.repository import Repository
 from cspace.memory.store import MemoryStore
 from cspace.paths import INDEX
@@ -121,7 +121,8 @@ class Keeper:
     def differences(self, known: Mapping[str, str]) -> dict[str, bytes | None]:
         """Return what differs on the disk from files that are named with their blobs, by path.
 
-        What is None is there and not on the disk.
+        What is None is there and not on the disk. What is on the disk and can not be read does not
+        differ: it is not removed.
         """
         algorithm = self.repository.algorithm
         changes: dict[str, bytes | None] = dict.fromkeys(known)
@@ -130,7 +131,12 @@ class Keeper:
                 del changes[located.path]
             else:
                 changes[located.path] = content
-        return changes
+        root = self.repository.root
+        return {
+            path: content
+            for path, content in changes.items()
+            if content is not None or parse_path(path) is None or is_gone(root, path)
+        }
 
     def _read(self, files: tuple[Located, ...]) -> dict[str, bytes | None]:
         return {one.path: read_located(self.store, one) for one in files}
