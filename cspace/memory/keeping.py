@@ -162,7 +162,7 @@ class Keeper:
             self.repository.commit(parents, changes, done.dump(), time)
         except CommandFailed as error:
             raise CommandFailed(
-                f"{self.repository.root}: {error}", hint=f"git -C {self.repository.root} status"
+                f"{self.repository.root}: {error}", hint=self.repository.command("status")
             ) from error
 
 

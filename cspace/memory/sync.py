@@ -83,7 +83,7 @@ class Sync:
             if plan.theirs == before:
                 raise CommandFailed(
                     f"{self.remote.name} refuses the push, though it did not move",
-                    hint=f"git -C {self.keeper.repository.root} push {self.remote.name} HEAD",
+                    hint=self.keeper.repository.command("push", self.remote.name, "HEAD"),
                 )
             before = plan.theirs
             agree(plan)
