@@ -25,7 +25,7 @@ BUDGET = 150
 
 _OPENS = b"<!-- cspace:index:"
 _LABEL = re.compile(r"([\\\[\]])")
-_LINE = re.compile(rb"- \[(?:\\.|[^\\\]])*\]\(([^()\s]*)\)(?=:|\r?\n)")
+_LINE = re.compile(rb"^- \[(?:\\.|[^\\\]])*\]\(([^()\s]*)\)(?=:|\r?\n)", re.MULTILINE)
 
 
 class BrokenIndex(CspaceError):
@@ -224,9 +224,12 @@ def keep_lines(document: bytes, is_kept: Callable[[str], bool]) -> bytes:
     region = find_region(document)
     if region is None:
         return document
-    lines = document[region.start : region.end].splitlines(keepends=True)
-    found = ((line, _LINE.match(line)) for line in lines)
-    kept = (line for line, ours in found if not ours or is_kept(_unquote(ours[1])))
+    ours = document[region.start : region.end]
+    odd = {target for target in _LINE.findall(ours) if not is_kept(_unquote(target))}
+    if not odd:
+        return document
+    found = ((line, _LINE.match(line)) for line in ours.splitlines(keepends=True))
+    kept = (line for line, one in found if one is None or one[1] not in odd)
     return document[: region.start] + b"".join(kept) + document[region.end :]
 
 

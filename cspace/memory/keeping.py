@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cspace.errors import CommandFailed, CspaceError
@@ -71,7 +71,7 @@ class Keeper:
         Raises:
             Conflict: somebody else holds the history.
         """
-        files = tuple(dict.fromkeys(part for one in concerned for part in _with_indexes(one)))
+        files = _with_all_indexes(concerned)
         with self.repository.locked(self.store.by):
             settled = self._tries(lambda: self._settle(files))
             self.repository.mark_unkept()
@@ -105,6 +105,10 @@ class Keeper:
             self.commit_all(done)
         else:
             self._commit_changed(self._read(files), done)
+
+    def commit(self, done: Done, *concerned: Located) -> None:
+        """Commit what was written of some files, with the indexes."""
+        self._commit_changed(self._read(_with_all_indexes(concerned)), done)
 
     def commit_all(self, done: Done, merged: str | None = None) -> None:
         """Commit every difference between the disk and the newest commit; no difference, no commit.
@@ -164,6 +168,10 @@ class Keeper:
             raise CommandFailed(
                 f"{self.repository.root}: {error}", hint=self.repository.command("status")
             ) from error
+
+
+def _with_all_indexes(concerned: Iterable[Located]) -> tuple[Located, ...]:
+    return tuple(dict.fromkeys(part for one in concerned for part in _with_indexes(one)))
 
 
 def _with_indexes(located: Located) -> tuple[Located, ...]:

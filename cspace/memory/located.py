@@ -113,17 +113,22 @@ def _kept(root: Path, located: Located, content: bytes) -> bytes:
     if not located.is_index:
         return content
 
-    def is_kept(target: str) -> bool:
-        path = target if located.scope is None else f"{located.scope}/{target}"
-        # A scope of which git keeps nothing has no index.
-        return parse_path(path) is not None and (
-            located.scope is not None or (root / path).exists()
-        )
+    def is_index(target: str) -> bool:
+        # A scope of which git keeps nothing has none.
+        return parse_path(target) is not None and (root / target).exists()
 
     try:
-        return keep_lines(content, is_kept)
+        return keep_lines(content, _is_memory if located.scope else is_index)
     except BrokenIndex:
         return content
+
+
+def _is_memory(target: str) -> bool:
+    try:
+        check_name("slug", target.removesuffix(SUFFIX))
+    except UsageError:
+        return False
+    return target.endswith(SUFFIX)
 
 
 def is_gone(root: Path, path: str) -> bool:

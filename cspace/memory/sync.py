@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cspace.errors import CommandFailed, Conflict
-from cspace.memory.applying import apply_updates
+from cspace.memory.applying import apply_updates, check_still
 from cspace.memory.incoming import check_incoming, check_outgoing, list_incoming
 from cspace.memory.keeping import Done, Keeper
 from cspace.memory.located import KEPT, parse_path
@@ -130,14 +130,15 @@ class Sync:
             Conflict: something was changed here since the plan.
         """
         repository, store = self.keeper.repository, self.keeper.store
+        if plan.theirs is None or plan.theirs == plan.ours:
+            return plan.ours
         with repository.locked(store.by):
-            if self.keeper.settle() != plan.ours:
+            if repository.head() != plan.ours:
                 raise Conflict(
                     "a memory was changed here meanwhile: nothing was applied",
                     hint="cspace memory sync",
                 )
-            if plan.theirs is None or plan.theirs == plan.ours:
-                return plan.ours
+            check_still(store, plan.reconciled.updates)
             repository.mark_unkept()
             apply_updates(store, plan.reconciled.updates, "sync", self.keeper.report)
             self._make_indexes(plan.theirs)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +15,9 @@ from cspace.beneath import MAX_BYTES
 from cspace.errors import Conflict
 from cspace.memory.incoming import Refused
 from cspace.memory.index import BEGIN, END
+from cspace.memory.scopes import Kind, Scope
 from tests.memory.machines import Machine, make_remote
+from tests.memory.writers import check_clean, check_index
 
 
 @pytest.fixture
@@ -143,3 +150,50 @@ def test_a_region_that_both_sides_moved_is_a_conflict_and_nothing_is_applied(
     assert anna.files() == before
     anna.sync(theirs="user/MEMORY")
     assert anna.text(place).startswith(text)
+
+
+VICTIM = """
+import sys
+from pathlib import Path
+from tests.memory.machines import Machine
+Machine(Path(sys.argv[1]), "ben").sync()
+"""
+
+
+def kill_sync(machine: Machine, until: Callable[[], bool]) -> None:
+    """Let another process sync, and kill it as soon as something holds."""
+    words = (sys.executable, "-c", VICTIM, str(machine.root))
+    with subprocess.Popen(words, cwd=Path(__file__).parents[2]) as process:
+        while not until():
+            assert process.poll() is None
+        process.kill()
+    assert process.returncode == -9
+
+
+def are_more(directory: Path, pattern: str, most: int) -> bool:
+    return sum(1 for _ in directory.glob(pattern)) > most
+
+
+def test_kill_9_in_the_middle_of_a_sync_hazard_the_next_one_ends_it(
+    pair: tuple[Machine, Machine], counts: Callable[[int, int], int]
+) -> None:
+    anna, ben = pair
+    user = ben.root / "user"
+    for number in range(counts(2, 20)):
+        for entry in range(150):
+            content = f"---\nname: n{number}-{entry}\n---\ntext\n"
+            anna.path(f"user/n{number}-{entry}").write_text(content, encoding="utf-8")
+        if number:
+            anna.path(f"user/n{number - 1}-0").unlink()
+        anna.plain.reindex(Scope(Kind.USER))
+        anna.sync()
+        kill_sync(ben, partial(are_more, user, f"n{number}-*.md", 20 * number))
+        assert os.path.lexists(user / ".changing")
+        ben.write("user/testing", f"after the kill {number}")
+        check_index(user)
+        ben.sync()
+        anna.sync()
+        check_clean(user)
+        assert anna.files() == ben.files()
+        assert anna.tree() == ben.tree()
+        assert len(list(user.glob(f"n{number}-*.md"))) == 150
