@@ -180,14 +180,14 @@ def test_kill_9_in_the_middle_of_a_sync_hazard_the_next_one_ends_it(
     anna, ben = pair
     user = ben.root / "user"
     for number in range(counts(2, 20)):
-        for entry in range(150):
+        for entry in range(300):
             content = f"---\nname: n{number}-{entry}\n---\ntext\n"
             anna.path(f"user/n{number}-{entry}").write_text(content, encoding="utf-8")
         if number:
             anna.path(f"user/n{number - 1}-0").unlink()
         anna.plain.reindex(Scope(Kind.USER))
         anna.sync()
-        kill_sync(ben, partial(are_more, user, f"n{number}-*.md", 20 * number))
+        kill_sync(ben, partial(are_more, user, f"n{number}-*.md", 3 * number))
         assert os.path.lexists(user / ".changing")
         ben.write("user/testing", f"after the kill {number}")
         check_index(user)
@@ -196,4 +196,4 @@ def test_kill_9_in_the_middle_of_a_sync_hazard_the_next_one_ends_it(
         check_clean(user)
         assert anna.files() == ben.files()
         assert anna.tree() == ben.tree()
-        assert len(list(user.glob(f"n{number}-*.md"))) == 150
+        assert len(list(user.glob(f"n{number}-*.md"))) == 300
