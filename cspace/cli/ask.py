@@ -36,18 +36,19 @@ def confirm_write(question: str, *, as_json: bool) -> None:
     agree(question, "nothing was written", as_json=as_json)
 
 
-def agree(question: str, undone: str, *, as_json: bool) -> None:
+def agree(question: str, undone: str, *more: str, as_json: bool) -> None:
     """Ask before something is changed, and return when it may.
 
     Args:
         undone: what is so when it may not: nothing was written, removed …
+        more: words that have to be in the command which is not asked about.
 
     Raises:
         UsageError: nobody can be asked: there is no terminal, or the output is for a script.
         CspaceError: the answer is no.
     """
     if as_json or not on_terminal():
-        again = shlex.join(("cspace", *sys.argv[1:], "--yes"))
+        again = shlex.join(("cspace", *sys.argv[1:], *more, "--yes"))
         raise UsageError(f"{undone}: nobody is there to ask", hint=again)
     if not confirm(question):
         raise CspaceError(undone)

@@ -143,7 +143,9 @@ def undo(
     planned = plan_undo(keeper, commit)
     _show(planned.updates, as_json=as_json, allow_hidden=allow_hidden)
     if not yes:
-        agree(f"Take back {planned.commit[:12]}?", "nothing was taken back", as_json=as_json)
+        short = planned.commit[:12]
+        named = () if commit else (short,)
+        agree(f"Take back {short}?", "nothing was taken back", *named, as_json=as_json)
     made = apply_undo(keeper, planned)
     names = [one.located.name for one in planned.updates]
     if as_json:

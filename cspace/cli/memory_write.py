@@ -102,7 +102,7 @@ def edit(  # noqa: PLR0913  one parameter an option
     Example: cspace memory edit integration-tests
     """
     from cspace.memory.changes import Change, Operation  # noqa: PLC0415  loads YAML
-    from cspace.memory.editing import complete_edited  # noqa: PLC0415  as above
+    from cspace.memory.editing import complete_edited, damage_of  # noqa: PLC0415  as above
 
     deps: Deps = context.obj
     desk = Desk.at(deps, Wanted(scope, project, persona), yes=yes, as_json=as_json)
@@ -112,6 +112,8 @@ def edit(  # noqa: PLR0913  one parameter an option
             render.note("nothing changed; an editor that returns at once has to wait: code --wait")
             return
         after = complete_edited(text, desk.store.now())
+        if broken := damage_of(before, after):
+            render.note(f"note: {broken}")
         desk.apply(Change(desk.scope, slug, Operation.OVERWRITE), before, after)
 
 

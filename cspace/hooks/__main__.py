@@ -63,7 +63,7 @@ def _memory_block() -> str:
     user = user_directory(Path.home())
     inside = bool(os.environ.get("CSPACE_INSTANCE"))
     root = Path(INSIDE.curated) if inside else curated_memory(user)
-    return render_block(find_here(root, user, Path.cwd()))
+    return render_block(find_here(root, user, Path.cwd()), _write_error)
 
 
 def _memory_block_if_any() -> str:

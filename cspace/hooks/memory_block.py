@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 from cspace import beneath
+from cspace.errors import CspaceError
 from cspace.memory.here import Here
 from cspace.memory.personas import Personas
 from cspace.memory.projects import Projects
@@ -15,20 +16,30 @@ from cspace.paths import INDEX
 
 # 120 tokens, at four bytes each.
 MOST_BYTES = 480
+EVERYWHERE = Scope(Kind.USER), Scope(Kind.GLOBAL)
 _SUFFIX = ".md"
 _PROPOSALS, _PROPOSAL = PurePosixPath(".proposals"), ".yaml"
 
 
-def render_block(here: Here) -> str:
+def render_block(here: Here, report: Callable[[CspaceError], None]) -> str:
     """Return the block for a place; empty where no scope that concerns it has an entry.
 
     Directories are listed and no file is opened: no name of an entry and no text is in it.
 
+    Args:
+        report: is told why it can not be said where this is, as in an agent's directory. The block
+            is then of what concerns every place.
+
     Raises:
-        CspaceError, OSError: it can not be said where this is.
+        OSError: the system refused.
     """
     root = here.projects.root
-    counted = ((scope, count_entries(root, scope)) for scope in here.scopes())
+    try:
+        scopes = here.scopes()
+    except CspaceError as error:
+        report(error)
+        scopes = EVERYWHERE
+    counted = ((scope, count_entries(root, scope)) for scope in scopes)
     known = tuple((scope, count) for scope, count in counted if count)
     if not known:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cspace.beneath import read_limited
@@ -26,12 +26,14 @@ class SettingsFile:
         path: where Claude Code looks.
         target: what is read and written: path, or the file that it links to.
         content: None where there is no file.
+        owner: of the file that is there.
     """
 
     path: Path
     target: Path
     content: bytes | None
     mode: int = NEW_MODE
+    owner: Owner | None = None
 
     @property
     def text(self) -> str:
@@ -49,16 +51,19 @@ class SettingsFile:
             ) from None
 
     def write(self, text: str, owner: Owner | None) -> None:
-        """Replace the file; a link to it stays one, and so does its mode.
+        """Replace the file; a link to it stays one, and so do its mode and its owner.
+
+        Args:
+            owner: of a new one.
 
         Raises:
             Conflict: it was changed since it was read.
             OSError: nothing was changed.
         """
-        if _read(self.target)[0] != self.content:
+        if _read(self.target).content != self.content:
             raise Conflict(f"{self.path} was changed meanwhile", hint="the same command again")
         ensure_directory(self.target.parent, owner=owner, mode=0o700)
-        write_atomic(self.target, text, mode=self.mode, owner=owner)
+        write_atomic(self.target, text, mode=self.mode, owner=self.owner or owner)
 
 
 def find_settings(home: Path, environ: Mapping[str, str]) -> Path:
@@ -85,23 +90,22 @@ def load_settings(path: Path, user: Path) -> SettingsFile:
             f"{path} leads to {target}, which an agent can write",
             hint=f"make it a file of your own: ls -l {path}",
         ) from None
-    content, mode = _read(target)
-    if content is None and path.is_symlink():
+    found = _read(target)
+    if found.content is None and path.is_symlink():
         raise CspaceError(
             f"{path} is a link to {target}, and there is nothing",
             hint=f"make the file or remove the link: ls -l {path}",
         )
-    return SettingsFile(path, target, content, mode)
+    return replace(found, path=path)
 
 
-def _read(target: Path) -> tuple[bytes | None, int]:
-    """Return a file's content and its mode; no content where there is none."""
+def _read(target: Path) -> SettingsFile:
     try:
         # O_NONBLOCK: a FIFO that nobody writes to must not hang.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(target, flags)
     except FileNotFoundError:
-        return None, NEW_MODE
+        return SettingsFile(target, target, None)
     found = os.fstat(descriptor)
     mine = found.st_uid == os.geteuid() or os.geteuid() == 0
     if not stat.S_ISREG(found.st_mode) or not mine:
@@ -109,4 +113,5 @@ def _read(target: Path) -> tuple[bytes | None, int]:
         raise CspaceError(
             f"{target} is not a regular file of yours", hint=f"look at it: ls -l {target}"
         )
-    return read_limited(descriptor, str(target)), stat.S_IMODE(found.st_mode)
+    mode, owner = stat.S_IMODE(found.st_mode), Owner(found.st_uid, found.st_gid)
+    return SettingsFile(target, target, read_limited(descriptor, str(target)), mode, owner)

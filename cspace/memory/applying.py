@@ -10,6 +10,7 @@ from cspace.errors import Conflict
 from cspace.events import Event, Report, State, ignore
 from cspace.memory.changes import check_size, revision_of
 from cspace.memory.diff import Diff, render_diff
+from cspace.memory.located import read_located
 from cspace.memory.log import LogLine, open_log
 from cspace.memory.outline import outline_of, with_outline
 from cspace.memory.place import Place, find_place
@@ -22,6 +23,26 @@ from cspace.memory.writing import locked
 def show_update(update: Update) -> Diff:
     """Compare what is there with what is to be there."""
     return render_diff(update.before, update.after, update.located.path)
+
+
+def check_still(store: MemoryStore, updates: Iterable[Update]) -> None:
+    """Refuse when something is not what was planned with, before anything is written.
+
+    Raises:
+        Conflict: it was changed since.
+    """
+    for one in updates:
+        if not is_still(store, one):
+            raise Conflict(
+                f"{one.located.name} was changed meanwhile: nothing was written",
+                hint="the same command again",
+            )
+
+
+def is_still(store: MemoryStore, one: Update) -> bool:
+    """Tell whether what an update was planned with is there."""
+    present = read_located(store, one.located)
+    return (outline_of(present) if one.located.is_index else present) == one.before
 
 
 def apply_updates(

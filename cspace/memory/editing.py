@@ -5,8 +5,22 @@ from __future__ import annotations
 import contextlib
 from datetime import datetime
 
+from cspace.docstore.frontmatter import is_whole, parse_front_matter
 from cspace.errors import CspaceError, UsageError
 from cspace.memory.changes import stamp
+
+
+def damage_of(before: bytes, after: bytes) -> str:
+    """Say what an edit broke in a memory's header; empty where nothing did."""
+    was, now = _problem(before), _problem(after)
+    return "" if was else now
+
+
+def _problem(content: bytes) -> str:
+    header = parse_front_matter(content)
+    if header.values:
+        return "" if is_whole(header) else "its front matter is no longer YAML"
+    return "it no longer has a front matter: --- , name, description and type, ---"
 
 
 def complete_edited(text: bytes, now: datetime) -> bytes:

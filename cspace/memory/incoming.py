@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from cspace.beneath import MAX_BYTES as MAX_INDEX_BYTES
 from cspace.docstore.frontmatter import is_whole, parse_front_matter
@@ -50,14 +50,34 @@ def _problem(entry: TreeEntry, located: Located | None) -> str:
     return f"{entry.size} bytes, more than {most}" if entry.size > most else ""
 
 
-def check_texts(texts: Mapping[str, bytes]) -> None:
-    """Check the texts that differ from what is here.
+def check_incoming(texts: Iterable[tuple[str, bytes]]) -> None:
+    """Check the texts that come in, by path.
 
     Raises:
         Refused: a header is none, or an index's markers are not one pair.
     """
+    problems = _problems(texts)
+    if problems:
+        raise _refused(problems)
+
+
+def check_outgoing(texts: Iterable[tuple[str, bytes]]) -> None:
+    """Check what another machine would refuse, by path, before it gets there.
+
+    Raises:
+        Refused: as for `check_incoming`, or a memory is too big.
+    """
+    problems = _problems(texts)
+    if problems:
+        raise Refused(
+            f"nothing was applied or pushed; another machine would refuse {_shown(problems)}",
+            hint="mend it here, then sync again",
+        )
+
+
+def _problems(texts: Iterable[tuple[str, bytes]]) -> list[str]:
     problems = []
-    for path, content in texts.items():
+    for path, content in texts:
         located = parse_path(path)
         try:
             if located is not None and located.is_index:
@@ -66,11 +86,12 @@ def check_texts(texts: Mapping[str, bytes]) -> None:
                 problems += [f"{path}: {_bad_header(content)}"] if _bad_header(content) else []
         except CspaceError as error:
             problems.append(f"{path}: {error}")
-    if problems:
-        raise _refused(problems)
+    return problems
 
 
 def _bad_header(content: bytes) -> str:
+    if len(content) > MAX_BYTES:
+        return f"{len(content)} bytes, more than {MAX_BYTES}"
     if b"\0" in content:
         return "a NUL character"
     header = parse_front_matter(content)
@@ -81,8 +102,12 @@ def _bad_header(content: bytes) -> str:
 
 
 def _refused(problems: list[str]) -> Refused:
-    more = f", and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
     return Refused(
-        f"nothing was applied; the remote holds {'; '.join(problems[:_NAMED])}{more}",
+        f"nothing was applied; the remote holds {_shown(problems)}",
         hint="mend it where it came from, then sync again",
     )
+
+
+def _shown(problems: list[str]) -> str:
+    more = f", and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
+    return "; ".join(problems[:_NAMED]) + more

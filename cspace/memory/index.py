@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import re
 import urllib.parse
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from cspace.docstore.frontmatter import BOM
@@ -25,6 +25,7 @@ BUDGET = 150
 
 _OPENS = b"<!-- cspace:index:"
 _LABEL = re.compile(r"([\\\[\]])")
+_LINE = re.compile(rb"^- \[(?:\\.|[^\\\]])*\]\(([^()\s]*)\)(?=:|\r?\n)", re.MULTILINE)
 
 
 class BrokenIndex(CspaceError):
@@ -212,6 +213,28 @@ def _with_region(document: bytes) -> tuple[bytes, Region]:
 
 def _ending(document: bytes, region: Region) -> bytes:
     return b"\r\n" if document.endswith(b"\r\n", 0, region.start) else b"\n"
+
+
+def keep_lines(document: bytes, is_kept: Callable[[str], bool]) -> bytes:
+    """Return document without our lines of which the target, as `testing.md`, is not kept.
+
+    Raises:
+        BrokenIndex: the markers are not one pair.
+    """
+    region = find_region(document)
+    if region is None:
+        return document
+    ours = document[region.start : region.end]
+    odd = {target for target in _LINE.findall(ours) if not is_kept(_unquote(target))}
+    if not odd:
+        return document
+    found = ((line, _LINE.match(line)) for line in ours.splitlines(keepends=True))
+    kept = (line for line, one in found if one is None or one[1] not in odd)
+    return document[: region.start] + b"".join(kept) + document[region.end :]
+
+
+def _unquote(target: bytes) -> str:
+    return urllib.parse.unquote_to_bytes(target).decode("utf-8", "replace")
 
 
 def find_lines(document: bytes) -> tuple[bytes, ...]:

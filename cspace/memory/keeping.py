@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State, ignore
 from cspace.git_import import blob_id
-from cspace.memory.located import Located, iter_files, parse_path, read_located
+from cspace.memory.located import Located, is_gone, iter_files, parse_path, read_located
 from cspace.memory.repository import Repository
 from cspace.memory.store import MemoryStore
 from cspace.paths import INDEX
@@ -71,7 +71,7 @@ class Keeper:
         Raises:
             Conflict: somebody else holds the history.
         """
-        files = tuple(dict.fromkeys(part for one in concerned for part in _with_indexes(one)))
+        files = _with_all_indexes(concerned)
         with self.repository.locked(self.store.by):
             settled = self._tries(lambda: self._settle(files))
             self.repository.mark_unkept()
@@ -106,6 +106,10 @@ class Keeper:
         else:
             self._commit_changed(self._read(files), done)
 
+    def commit(self, done: Done, *concerned: Located) -> None:
+        """Commit what was written of some files, with the indexes."""
+        self._commit_changed(self._read(_with_all_indexes(concerned)), done)
+
     def commit_all(self, done: Done, merged: str | None = None) -> None:
         """Commit every difference between the disk and the newest commit; no difference, no commit.
 
@@ -121,7 +125,8 @@ class Keeper:
     def differences(self, known: Mapping[str, str]) -> dict[str, bytes | None]:
         """Return what differs on the disk from files that are named with their blobs, by path.
 
-        What is None is there and not on the disk.
+        What is None is there and not on the disk. What is on the disk and can not be read does not
+        differ: it is not removed.
         """
         algorithm = self.repository.algorithm
         changes: dict[str, bytes | None] = dict.fromkeys(known)
@@ -130,7 +135,12 @@ class Keeper:
                 del changes[located.path]
             else:
                 changes[located.path] = content
-        return changes
+        root = self.repository.root
+        return {
+            path: content
+            for path, content in changes.items()
+            if content is not None or parse_path(path) is None or is_gone(root, path)
+        }
 
     def _read(self, files: tuple[Located, ...]) -> dict[str, bytes | None]:
         return {one.path: read_located(self.store, one) for one in files}
@@ -156,8 +166,12 @@ class Keeper:
             self.repository.commit(parents, changes, done.dump(), time)
         except CommandFailed as error:
             raise CommandFailed(
-                f"{self.repository.root}: {error}", hint=f"git -C {self.repository.root} status"
+                f"{self.repository.root}: {error}", hint=self.repository.command("status")
             ) from error
+
+
+def _with_all_indexes(concerned: Iterable[Located]) -> tuple[Located, ...]:
+    return tuple(dict.fromkeys(part for one in concerned for part in _with_indexes(one)))
 
 
 def _with_indexes(located: Located) -> tuple[Located, ...]:

@@ -1,13 +1,19 @@
-"""Which paths below a memory's root are memory: what git keeps, and takes from elsewhere."""
+"""Which paths below a memory's root are memory: what git keeps, and takes from elsewhere.
+
+What has another name, and the orchestrator's, is on one machine only: its lines in an index are
+not kept either, or two machines would take them from each other for ever.
+"""
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from cspace.docstore.opened import SUFFIX, UnreadableDocument
 from cspace.errors import UsageError
+from cspace.memory.index import BrokenIndex, keep_lines
 from cspace.memory.place import Place, find_place
 from cspace.memory.scopes import NAMED, Kind, Scope, check_name, parse_scope
 from cspace.memory.store import MemoryStore
@@ -82,7 +88,7 @@ def _iter_place(place: Place, scope: Scope | None) -> Iterator[tuple[Located, by
             located = parse_path(str(place.relative / f"{stem}{SUFFIX}"))
             if located is not None and located.scope == scope:
                 try:
-                    yield located, opened.read(stem).content
+                    yield located, _kept(place.root, located, opened.read(stem).content)
                 except (FileNotFoundError, UnreadableDocument):
                     continue
 
@@ -97,6 +103,44 @@ def read_located(store: MemoryStore, located: Located) -> bytes | None:
     place = root if located.scope is None else find_place(store.root, located.scope)
     with place.opened() as opened:
         try:
-            return opened.read(located.slug).content
+            return _kept(store.root, located, opened.read(located.slug).content)
         except FileNotFoundError:
             return None
+
+
+def _kept(root: Path, located: Located, content: bytes) -> bytes:
+    """Return what git keeps of a file."""
+    if not located.is_index:
+        return content
+
+    def is_index(target: str) -> bool:
+        # A scope of which git keeps nothing has none.
+        return parse_path(target) is not None and (root / target).exists()
+
+    try:
+        return keep_lines(content, _is_memory if located.scope else is_index)
+    except BrokenIndex:
+        return content
+
+
+def _is_memory(target: str) -> bool:
+    try:
+        check_name("slug", target.removesuffix(SUFFIX))
+    except UsageError:
+        return False
+    return target.endswith(SUFFIX)
+
+
+def is_gone(root: Path, path: str) -> bool:
+    """Tell whether nothing is at a path: no file that can not be read, no link on the way."""
+    parts = PurePosixPath(path).parts
+    for count in range(1, len(parts) + 1):
+        try:
+            status = root.joinpath(*parts[:count]).lstat()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        if not stat.S_ISDIR(status.st_mode):
+            return False
+    return False

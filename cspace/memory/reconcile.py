@@ -11,6 +11,7 @@ from cspace.errors import CommandFailed, CspaceError
 from cspace.git_commits import merge_lines
 from cspace.memory.changes import stamp
 from cspace.memory.entries import UPDATED, header_text
+from cspace.memory.index import BrokenIndex, find_region
 from cspace.memory.located import Located, parse_path
 from cspace.memory.outline import PLAIN, outline_of
 
@@ -81,7 +82,8 @@ def reconcile(base: Files, ours: Files, theirs: Files, read: Read, chosen: Chose
         if theirs.get(path) == ours.get(path):
             continue
         located = parse_path(path)
-        if located is None or (not located.is_index and theirs.get(path) == base.get(path)):
+        is_new = located is not None and located.is_index and path not in ours
+        if located is None or (not is_new and theirs.get(path) == base.get(path)):
             continue
         one = Versions(*(read(side.get(path)) for side in (base, ours, theirs)))
         update, clean = _merge(located, one, chosen)
@@ -106,7 +108,16 @@ def _merge(located: Located, one: Versions, chosen: Chosen) -> tuple[Update, boo
         after, clean = one.theirs, True
     else:
         after, clean = merge(one)
+    clean = clean and (not located.is_index or _has_region(after))
     return Update(located, one.ours, after if clean else one.theirs), clean
+
+
+def _has_region(document: bytes | None) -> bool:
+    """Tell whether an index is one; when both sides move the region, merging makes two."""
+    try:
+        return document is not None and find_region(document) is not None
+    except BrokenIndex:
+        return False
 
 
 def _names(located: Located) -> set[str]:

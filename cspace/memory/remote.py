@@ -9,25 +9,34 @@ from dataclasses import dataclass
 
 from cspace.errors import CommandFailed, NotFound, UsageError
 from cspace.events import Event, Report, State
-from cspace.memory.repository import Repository
+from cspace.memory.repository import BLOCK, Repository
 
 DEFAULT = "origin"
 _REFS = "refs/cspace/sync"
+MAX_BYTES = 1 << 30
+# What git leaves of a pack when it is stopped.
+_DEBRIS = "tmp_*"
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One remote of the memory's repository, which must be configured there."""
+    """One remote of the memory's repository, which must be configured there.
+
+    Attributes:
+        most: bytes that one fetch may bring, packed.
+    """
 
     repository: Repository
     name: str
     report: Report
+    most: int = MAX_BYTES
 
     def fetch(self) -> str | None:
         """Fetch the branch that is checked out here, each object checked; None for an empty remote.
 
         Raises:
-            CommandFailed: the remote does not answer, or an object is broken or dangerous.
+            CommandFailed: the remote does not answer, sends too much, or an object is broken or
+                dangerous.
         """
         branch = self.repository.branch()
         with self._telling("fetch"):
@@ -35,12 +44,32 @@ class Remote:
             if not self.repository.git(*words).text:
                 return None
             ref = f"{_REFS}/{self.name}"
-            self.repository.git(
-                *("-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags"),
-                *("--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance"),
-                *("--refmap=", "--", self.name, f"+refs/heads/{branch}:{ref}"),
-            )
+            self._fetch(f"+refs/heads/{branch}:{ref}")
         return self.repository.resolve(ref)
+
+    def _fetch(self, refspec: str) -> None:
+        packs = self.repository.directory / "objects/pack"
+        before = set(packs.glob(_DEBRIS))
+        try:
+            self.repository.git(
+                *("-c", "fetch.fsckObjects=true", "-c", "core.bigFileThreshold=1m"),
+                *("-c", "fetch.unpackLimit=1", "fetch", "--quiet", "--no-tags"),
+                *("--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance"),
+                *("--refmap=", "--", self.name, refspec),
+                largest=self.most,
+            )
+        except CommandFailed:
+            debris = set(packs.glob(_DEBRIS)) - before
+            sizes = [one.stat().st_size for one in debris]
+            for one in debris:
+                one.unlink(missing_ok=True)
+            # Git does not say which signal stopped what it had started.
+            if max(sizes, default=0) + BLOCK <= self.most:
+                raise
+            raise CommandFailed(
+                f"{self.name} sends more than {self.most} bytes, and these are memories",
+                hint=f"see what it holds: {self.repository.command('remote', 'show', self.name)}",
+            ) from None
 
     def push(self, commit: str) -> bool:
         """Push a commit; return False where the remote refuses the branch, as when it moved.
@@ -67,6 +96,8 @@ class Remote:
         except BaseException:
             self._ended(phase, State.FAILED, started)
             raise
+        finally:
+            self.repository.give()
         self._ended(phase, State.DONE, started)
 
     def _ended(self, phase: str, state: State, started: float) -> None:
@@ -84,7 +115,7 @@ def find_remote(repository: Repository, name: str | None, report: Report) -> Rem
     if not known:
         raise UsageError(
             f"{repository.root} has no remote to sync with",
-            hint=f"git -C {repository.root} remote add {DEFAULT} URL",
+            hint=repository.command("remote", "add", DEFAULT, "URL"),
         )
     wanted = name or (DEFAULT if DEFAULT in known or len(known) > 1 else known[0])
     if wanted not in known:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +19,7 @@ from pathlib import Path
 from cspace import files, proc
 from cspace.errors import CommandFailed, Conflict, CspaceError
 from cspace.files import Owner
-from cspace.git import AS_STORED, git
+from cspace.git import AS_STORED, environment, git
 from cspace.git_commits import QUIET, operation_in_progress
 from cspace.git_import import AUTHOR, Commit, blob_reader, new_import
 from cspace.memory.located import parse_path
@@ -30,6 +32,9 @@ _MARK = "cspace-memory"
 _UNKEPT = "cspace-unkept"
 _LOCK = "cspace.lock"
 LOCK_SECONDS = 30.0
+# Git's own measure: of 256 directories of objects it looks at this one; 6,700 in all are many.
+_LOOSE = 27
+BLOCK = 512  # bytes, of POSIX's `ulimit -f`
 _IDENT = re.compile(r"(.*>) \d+ [+-]\d+")
 Read = Callable[[str | None], bytes | None]
 
@@ -52,18 +57,50 @@ class Repository:
 
     def git(
         self, *words: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,),
-        env: Mapping[str, str] | None = None,
+        largest: int | None = None,
     ) -> proc.Result:  # fmt: skip
-        """Run one git command here; errors as for `git.git`."""
-        more = AS_STORED | self.env | dict(env or {})
-        return git(self.root, *QUIET, *words, stdin=stdin, ok=ok, env=more)
+        """Run one git command here; errors as for `git.git`.
+
+        Args:
+            largest: bytes of the biggest file that it may write.
+        """
+        more = AS_STORED | self.env
+        if largest is None:
+            return git(self.root, *QUIET, *words, stdin=stdin, ok=ok, env=more)
+        limit = ("sh", "-c", 'ulimit -f "$0" && exec "$@"', str(largest // BLOCK))
+        command: tuple[str | Path, ...] = ("git", "-C", self.root, *QUIET, *words)
+        return proc.run(*limit, *command, stdin=stdin, env=environment() | more, ok=ok)
 
     @contextlib.contextmanager
     def locked(self, by: str) -> Iterator[None]:
         """Hold the history: between a write and its commit nobody else commits."""
         lock = self.directory / _LOCK
         with files.lock(lock, timeout=LOCK_SECONDS, holder=by, owner=self.owner):
-            yield
+            try:
+                yield
+            finally:
+                self.give()
+
+    def give(self) -> None:
+        """Give what git made to the owner; nothing to do unless we are root, and it is his."""
+        if self.owner is None or os.geteuid() or self.directory.lstat().st_uid != self.owner.uid:
+            return
+        # By descriptor: the owner may swap a directory for a link meanwhile.
+        for _, directories, names, descriptor in os.fwalk(self.directory, follow_symlinks=False):
+            for name in (*directories, *names):
+                with contextlib.suppress(FileNotFoundError):
+                    found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                    single = found.st_nlink == 1 or stat.S_ISDIR(found.st_mode)
+                    if found.st_uid == 0 and single:
+                        uid, gid = self.owner.uid, self.owner.gid
+                        os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
+
+    def command(self, *words: str) -> str:
+        """Return a git command for a person; git takes no `-C` into another user's directory."""
+        mine = all(one.stat().st_uid == os.geteuid() for one in (self.root, self.directory))
+        place = ("-C", str(self.root)) if mine else (f"--git-dir={self.directory}",)
+        more = () if mine or words[0] in ("remote", "push") else (f"--work-tree={self.root}",)
+        return shlex.join(("git", *place, *more, *words))
 
     def resolve(self, revision: str) -> str | None:
         """Return the id of a commit, None where there is none of that name."""
@@ -85,7 +122,7 @@ class Repository:
         if asked.code:
             raise Conflict(
                 f"{self.root} is on no branch, so nothing can be committed there",
-                hint=f"git -C {self.root} switch {BRANCH}",
+                hint=self.command("switch", BRANCH),
             )
         return asked.text.removeprefix("refs/heads/")
 
@@ -142,6 +179,7 @@ class Repository:
             made = Commit(message, time, gone, blobs, author, merged)
             new.commit(f"refs/heads/{branch}", parents[0] if parents else None, made)
         self._stage()
+        self._tidy()
         return self.head() or ""
 
     def move(self, new: str, old: str | None) -> None:
@@ -154,6 +192,12 @@ class Repository:
         asked = self.git("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT", ok=(0, 128))
         found = _IDENT.fullmatch(asked.text) if asked.code == 0 else None
         return found[1] if found else AUTHOR
+
+    def _tidy(self) -> None:
+        """Have git pack what lies loose, as its own commands do, when that is much."""
+        if len(list(self.directory.glob("objects/17/*"))) > _LOOSE:
+            with contextlib.suppress(CommandFailed):
+                self.git("-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
 
     def _stage(self) -> None:
         """Let the person's `git status` see what is committed; it is not ours to insist."""
@@ -202,16 +246,20 @@ def make_repository(root: Path, owner: Owner | None) -> Repository:
         files.ensure_directory(root, owner=owner)
         # An empty template: nobody's hooks come along.
         repository.git("init", "--quiet", f"--initial-branch={BRANCH}", "--template=")
+        files.give(place, owner)
     repository.git("config", "core.autocrlf", "false")
     if not os.path.lexists(root / IGNORE):
         files.write_atomic(root / IGNORE, IGNORED, owner=owner)
+    repository.give()
     return repository
 
 
 def _check_takeover(repository: Repository) -> None:
     root, head = repository.root, repository.head()
     if begun := operation_in_progress(repository.directory):
-        raise Conflict(f"a {begun} is in progress in {root}", hint=f"end it: git -C {root} status")
+        raise Conflict(
+            f"a {begun} is in progress in {root}", hint=f"end it: {repository.command('status')}"
+        )
     words = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD")
     listed = repository.git(*words).stdout.split(b"\0") if head else []
     # A name with a dot is cspace's own file, which the first commit takes out.
@@ -222,7 +270,8 @@ def _check_takeover(repository: Repository) -> None:
     if odd:
         raise CspaceError(
             f"{root} is a repository that keeps {odd[0]!a}, which is no memory",
-            hint=f"take it out: git -C {root} rm --cached -- PATH, then commit; or move .git away",
+            hint=f"take it out: {repository.command('rm', '--cached', '--', 'PATH')}, then commit;"
+            " or move .git away",
         )
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cspace.errors import CommandFailed, Conflict
-from cspace.memory.applying import apply_updates
-from cspace.memory.incoming import check_texts, list_incoming
+from cspace.memory.applying import apply_updates, check_still
+from cspace.memory.incoming import check_incoming, check_outgoing, list_incoming
 from cspace.memory.keeping import Done, Keeper
 from cspace.memory.located import KEPT, parse_path
-from cspace.memory.reconcile import Chosen, Reconciled, iter_problems, reconcile
+from cspace.memory.reconcile import Chosen, Files, Read, Reconciled, iter_problems, reconcile
 from cspace.memory.remote import Remote
 
 TRIES = 5
@@ -83,7 +83,7 @@ class Sync:
             if plan.theirs == before:
                 raise CommandFailed(
                     f"{self.remote.name} refuses the push, though it did not move",
-                    hint=f"git -C {self.keeper.repository.root} push {self.remote.name} HEAD",
+                    hint=self.keeper.repository.command("push", self.remote.name, "HEAD"),
                 )
             before = plan.theirs
             agree(plan)
@@ -103,18 +103,22 @@ class Sync:
         with repository.locked(self.keeper.store.by):
             ours = self.keeper.settle()
         theirs = self.remote.fetch()
-        if theirs is None or theirs == ours:
+        if theirs == ours:
             return Plan(ours, theirs, Reconciled((), ()))
-        here, there = repository.list_files(ours), list_incoming(repository, theirs)
+        here = repository.list_files(ours)
+        there = list_incoming(repository, theirs) if theirs else {}
         base = repository.list_files(self._base(ours, theirs))
         with repository.reader() as read:
-            differing = {path: one for path, one in there.items() if here.get(path) != one}
-            texts = ((path, read(one)) for path, one in differing.items())
-            check_texts({path: text for path, text in texts if text is not None})
-            return Plan(ours, theirs, reconcile(base, here, there, read, self.chosen))
+            # What is as it was came from here: who mended it here is not refused what was there.
+            check_incoming(_differing(read, there, here, base))
+            check_outgoing(_differing(read, here, there))
+            found = (
+                reconcile(base, here, there, read, self.chosen) if theirs else Reconciled((), ())
+            )
+            return Plan(ours, theirs, found)
 
-    def _base(self, ours: str | None, theirs: str) -> str | None:
-        if ours is None:
+    def _base(self, ours: str | None, theirs: str | None) -> str | None:
+        if ours is None or theirs is None:
             return None
         found = self.keeper.repository.git("merge-base", ours, theirs, ok=(0, 1)).text
         return found.split("\n")[0] or None
@@ -126,14 +130,15 @@ class Sync:
             Conflict: something was changed here since the plan.
         """
         repository, store = self.keeper.repository, self.keeper.store
+        if plan.theirs is None or plan.theirs == plan.ours:
+            return plan.ours
         with repository.locked(store.by):
-            if self.keeper.settle() != plan.ours:
+            if repository.head() != plan.ours:
                 raise Conflict(
                     "a memory was changed here meanwhile: nothing was applied",
                     hint="cspace memory sync",
                 )
-            if plan.theirs is None or plan.theirs == plan.ours:
-                return plan.ours
+            check_still(store, plan.reconciled.updates)
             repository.mark_unkept()
             apply_updates(store, plan.reconciled.updates, "sync", self.keeper.report)
             self._make_indexes(plan.theirs)
@@ -169,3 +174,10 @@ class Sync:
             keeper.commit_all(done, theirs)
         else:
             keeper.commit_all(done)
+
+
+def _differing(read: Read, files: Files, *others: Files) -> Iterator[tuple[str, bytes]]:
+    """Read the files of one side that are in none of the others, one by one."""
+    for path, one in files.items():
+        if all(other.get(path) != one for other in others):
+            yield path, read(one) or b""

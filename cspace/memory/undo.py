@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cspace.errors import Conflict, NotFound, UsageError
-from cspace.memory.applying import apply_updates
+from cspace.memory.applying import apply_updates, check_still, is_still
 from cspace.memory.keeping import Done, Keeper, parse_done
-from cspace.memory.located import parse_path, read_located
+from cspace.memory.located import parse_path
 from cspace.memory.outline import outline_of
 from cspace.memory.reconcile import Update
 from cspace.memory.repository import Repository
@@ -52,7 +52,7 @@ def plan_undo(keeper: Keeper, revision: str | None) -> Undo:
     updates = _updates(repository, parent, commit)
     if not updates:
         raise UsageError(f"{commit[:12]} changed no memory", hint="cspace memory history")
-    changed = [one.located.name for one in updates if not _is_still(keeper, one)]
+    changed = [one.located.name for one in updates if not is_still(keeper.store, one)]
     if changed:
         raise Conflict(
             f"changed since {commit[:12]}: {', '.join(changed)}",
@@ -79,11 +79,6 @@ def _updates(repository: Repository, parent: str, commit: str) -> tuple[Update, 
     return tuple(found)
 
 
-def _is_still(keeper: Keeper, one: Update) -> bool:
-    present = read_located(keeper.store, one.located)
-    return (outline_of(present) if one.located.is_index else present) == one.before
-
-
 def apply_undo(keeper: Keeper, undo: Undo) -> str:
     """Write the older versions, and return the new commit.
 
@@ -92,13 +87,17 @@ def apply_undo(keeper: Keeper, undo: Undo) -> str:
     """
     repository, by = keeper.repository, keeper.store.by
     with repository.locked(by):
-        if keeper.settle() != undo.head:
+        if repository.head() != undo.head:
             raise Conflict(
                 "a memory was changed meanwhile: nothing was taken back",
-                hint="cspace memory undo again",
+                hint=f"cspace memory undo {undo.commit[:12]}",
             )
+        check_still(keeper.store, undo.updates)
+        settled = not repository.has_unkept
         repository.mark_unkept()
         apply_updates(keeper.store, undo.updates, "undo", keeper.report)
-        keeper.commit_all(Done(f"Undo: {undo.subject}"[:200], "undo", by))
-        repository.clear_unkept()
+        done = Done(f"Undo: {undo.subject}"[:200], "undo", by)
+        keeper.commit(done, *(one.located for one in undo.updates))
+        if settled:
+            repository.clear_unkept()
         return repository.head() or ""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -37,6 +38,12 @@ LOCK_SECONDS = 10.0
 TRIES = 20
 # Bytes of an index: ten times what it should have.
 MAX_LISTED = 128 * 1024
+# Up to here a line of the index for each memory costs less than all lines once.
+FEW = 20
+# Files that are written before the first of them is in its place, and how many at a time.
+BATCH, WRITERS = 64, 16
+# A memory's name, what it becomes, and the revision that is expected.
+Wanted = tuple[str, bytes | None, str | None]
 
 
 @contextlib.contextmanager
@@ -180,10 +187,10 @@ class Held:
                 return
         raise self._busy()
 
-    def put_all(
-        self, changes: Iterable[tuple[str, bytes | None, str | None]]
-    ) -> Iterator[Document | None]:
+    def put_all(self, changes: Sequence[Wanted]) -> Iterator[Document | None]:
         """Put many memories in their places, one a step; make the index anew after the last one.
+
+        Few are put one by one, each with its line.
 
         Args:
             changes: of each its slug, what becomes of it, and the revision that is expected.
@@ -191,19 +198,41 @@ class Held:
         Raises:
             Conflict: one was changed, or has a twin; what came before it stays.
         """
+        if len(changes) <= FEW:
+            for slug, content, expected in changes:
+                before = self.check(slug, expected)
+                if before is None:
+                    self.check_twins(slug)
+                self.put(slug, content, before)
+                yield before
+            return
         names = os.listdir(int(self.directory.name))  # noqa: PTH208  Path takes no descriptor
         folded = {name.casefold(): name for name in names}
         self._mark()
-        for slug, content, expected in changes:
-            before = self.check(slug, expected)
-            if folded.get(file_name(slug), file_name(slug)) != file_name(slug):
-                self.check_twins(slug)
-            with self._temporary(file_name(slug), content, before) as entry:
+        for start in range(0, len(changes), BATCH):
+            some = changes[start : start + BATCH]
+            for slug, _, _ in some:
+                if folded.get(file_name(slug), file_name(slug)) != file_name(slug):
+                    self.check_twins(slug)
+            yield from self._put_some(some)
+        self.heal()
+
+    def _put_some(self, changes: Sequence[Wanted]) -> Iterator[Document | None]:
+        """Write files side by side, since each waits for the disk; then put each in its place."""
+        befores = [self.check(slug, expected) for slug, _, expected in changes]
+
+        def write(change: Wanted, before: Document | None) -> Path | None:
+            slug, content, _ = change
+            return stack.enter_context(self._temporary(file_name(slug), content, before))
+
+        with contextlib.ExitStack() as stack:
+            with ThreadPoolExecutor(WRITERS) as pool:
+                written = list(pool.map(write, changes, befores))
+            for (slug, _, expected), before, entry in zip(changes, befores, written, strict=True):
                 if not self._is_still(file_name(slug), before):
                     raise self._moved(slug, "", expected)
                 self._put_entry(self.directory / file_name(slug), entry, fresh=before is None)
-            yield before
-        self.heal()
+                yield before
 
     def reindex(self) -> int:
         """Write all lines of the index anew; return how many they are. Errors as for `put`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
@@ -74,6 +75,15 @@ def test_a_link_stays_a_link_and_its_target_is_changed(settings: Path, tmp_path:
     assert settings.is_symlink()
     assert "cspace.hooks memory" in kept.read_text(encoding="utf-8")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("uid", [0, 12345])
+def test_the_file_keeps_its_owner_under_root(settings: Path, uid: int) -> None:
+    os.chown(settings, uid, uid)
+    cspace("hooks", "install", "--yes", cwd=settings.parent)
+    assert "cspace.hooks memory" in settings.read_text(encoding="utf-8")
+    assert (settings.stat().st_uid, settings.stat().st_gid) == (uid, uid)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"\xff{}", b'{"hooks": 3}'])

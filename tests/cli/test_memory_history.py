@@ -65,6 +65,8 @@ def test_an_undo_shows_what_changes_and_asks(kept: Path) -> None:
     refused = cspace("memory", "undo", cwd=kept)
     assert (refused.returncode, path.read_bytes()) == (2, before)
     assert "-Always." in refused.stdout
+    newest = json.loads(memory("history", "--json", home=kept))["changes"][0]["id"]
+    assert f"hint: cspace memory undo {newest[:12]} --yes\n" in refused.stderr
     denied = on_terminal("memory", "undo", cwd=kept, said=b"n\n")
     assert (denied.code, path.read_bytes()) == (1, before)
     assert on_terminal("memory", "undo", cwd=kept, said=b"y\n").code == 0

@@ -191,6 +191,16 @@ def test_an_edit_is_stamped_shown_and_indexed(repo: Path, home: Path) -> None:
     assert "- [rule](rule.md): Edited\n" in index
 
 
+def test_an_edit_that_breaks_the_front_matter_is_noted(repo: Path, home: Path) -> None:
+    memory("write", "rule", "--body", "text", "--yes", cwd=repo)
+    editor = make_editor(home, "sed -i 's/^name: .*/name: [unclosed/' \"$1\"")
+    answer = memory("edit", "rule", "--yes", cwd=repo, env={"EDITOR": editor})
+    assert "note: its front matter is no longer YAML" in answer.stderr
+    editor = make_editor(home, "sed -i 's/^name: .*/name: rule/' \"$1\"")
+    answer = memory("edit", "rule", "--yes", cwd=repo, env={"EDITOR": editor})
+    assert "note:" not in answer.stderr
+
+
 def test_an_edit_that_changes_nothing_writes_nothing(repo: Path, home: Path) -> None:
     memory(*WRITE, "--yes", cwd=repo)
     before = tree(root(home))

@@ -109,7 +109,7 @@ def test_what_can_not_be_written_is_refused_with_a_hint_and_stays_whole(
     )
     said = json.loads(answer.text)
     assert said["/read-only"] == [
-        "/read-only/user/.lock: Read-only file system",
+        "/read-only/.lock: Read-only file system",
         "it is read-only here: in an instance, use cspace memory propose",
     ]
     foreign.chmod(0o755)

@@ -26,6 +26,7 @@ WRITABLE = {
     f"{HOME}/.claude/projects/-workspace/memory",
     *(f"{HOME}/.cspace/context/{kind}" for kind in ("decisions", "discoveries", "findings")),
     f"{HOME}/.cspace/journal",
+    f"{HOME}/.cspace/outbox",
 }
 READ_ONLY = {f"{HOME}/.cspace/context", "/run/secrets"}
 SECRET = "task-marker-six"

@@ -14,7 +14,7 @@ import typer
 from typer.main import get_command
 
 from cspace.cli.app import app
-from cspace.paths import instance_sessions, user_directory
+from cspace.paths import curated_memory, instance_sessions, user_directory
 from tests.e2e.conftest import NewPerson
 from tests.e2e.outside import MARKER, Outside, make_outside, ordinary_person
 from tests.e2e.person import Answer, Person
@@ -92,6 +92,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("memory", "persona", "clear"),
     ("memory", "adopt", "..", "--memory", "."),
     ("memory", "init", "--git"),
+    ("memory", "write", "kept", "--body", "planted", "--scope", "user", "--yes"),
     ("memory", "history"),
     ("memory", "undo", "--yes"),
     ("memory", "sync", "--yes"),
@@ -212,8 +213,16 @@ def command(person: Person, words: tuple[str, ...]) -> Answer:
     if "{finding}" in words:
         (finding,) = person.cspace("findings", "list", "--json").json["findings"]
         words = tuple(word.format(finding=finding["slug"]) for word in words)
+    if words[:2] == ("memory", "sync"):
+        make_memory_remote(person)
     editing = person.having(EDITOR="sed -i s/f/g/")
     return editing.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
+
+
+def make_memory_remote(person: Person) -> None:
+    remote, root = person.home / "memory.git", curated_memory(user_directory(person.home))
+    person.run("git", "init", "--quiet", "--bare", remote)
+    person.run("git", "-C", root, "remote", "add", "origin", remote)
 
 
 def begin_session(person: Person, name: str) -> None:

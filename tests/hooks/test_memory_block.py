@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from cspace.errors import CspaceError
 from cspace.hooks.__main__ import answer
 from cspace.hooks.memory_block import MOST_BYTES, render_block
 from cspace.memory.here import Here
@@ -45,11 +46,15 @@ def outside(root: Path, directory: Path) -> Here:
     return Here(directory, root.parent, {}, Projects(root), Personas(root))
 
 
+def unheard(error: CspaceError) -> None:
+    raise error
+
+
 def test_an_instance_hears_of_the_scopes_that_concern_it_and_of_no_other(root: Path) -> None:
     for scope, count in (("projects/web", 2), ("projects/api", 9), ("user", 3), ("personas/a", 1)):
         fill(root, scope, count)
     named = {"CSPACE_MEMORY_PROJECT": "web", "CSPACE_PERSONA": "a"}
-    said = render_block(inside(root, **named))
+    said = render_block(inside(root, **named), unheard)
     assert "for this session: projects/web 2, personas/a 1, user 3." in said
     assert "secret" not in said
     assert "entry-0" not in said
@@ -61,14 +66,14 @@ def test_only_regular_entries_count(root: Path, tmp_path: Path) -> None:
         (directory / name).write_text("", encoding="utf-8")
     (directory / "linked.md").symlink_to(tmp_path)
     (directory / "directory.md").mkdir()
-    assert "user 2." in render_block(inside(root))
+    assert "user 2." in render_block(inside(root), unheard)
 
 
 def test_where_nothing_is_remembered_nothing_is_said(root: Path, tmp_path: Path) -> None:
-    assert render_block(outside(root, tmp_path)) == ""
+    assert render_block(outside(root, tmp_path), unheard) == ""
     fill(root, "user", 0)
     fill(root, ".proposals", 1)
-    assert render_block(outside(root, tmp_path)) == ""
+    assert render_block(outside(root, tmp_path), unheard) == ""
     assert answer("memory", b"{}", tmp_path) == ""
 
 
@@ -76,7 +81,7 @@ def test_a_linked_scope_hazard_nothing_behind_it_is_counted(root: Path, tmp_path
     fill(tmp_path, "elsewhere", 5)
     fill(root, "global", 1)
     (root / "user").symlink_to(tmp_path / "elsewhere")
-    assert "session: global 1." in render_block(inside(root))
+    assert "session: global 1." in render_block(inside(root), unheard)
 
 
 def test_proposals_that_wait_are_told_on_the_host_only(root: Path, tmp_path: Path) -> None:
@@ -84,8 +89,8 @@ def test_proposals_that_wait_are_told_on_the_host_only(root: Path, tmp_path: Pat
     (root / ".proposals").mkdir()
     for number in range(3):
         (root / f".proposals/{number}.yaml").write_text("", encoding="utf-8")
-    assert render_block(outside(root, tmp_path)).endswith("wait for the operator: 3.")
-    assert "Proposals" not in render_block(inside(root))
+    assert render_block(outside(root, tmp_path), unheard).endswith("wait for the operator: 3.")
+    assert "Proposals" not in render_block(inside(root), unheard)
 
 
 def test_the_longest_names_and_numbers_take_less_than_120_tokens(root: Path) -> None:
@@ -93,7 +98,7 @@ def test_the_longest_names_and_numbers_take_less_than_120_tokens(root: Path) -> 
     for scope in (f"projects/{longest}", f"personas/{longest}", "user", "global"):
         fill(root, scope, 1)
     named = {"CSPACE_MEMORY_PROJECT": longest, "CSPACE_PERSONA": longest}
-    said = render_block(inside(root, **named)).replace(" 1", " 100000")
+    said = render_block(inside(root, **named), unheard).replace(" 1", " 100000")
     said += " Proposals that wait for the operator: 100000."
     assert len(said) <= MOST_BYTES
     assert estimate_tokens(said) <= 120
@@ -103,7 +108,7 @@ def test_on_the_host_the_hook_names_the_project_by_its_repository(root: Path, re
     fill(root, "projects/renamed", 4)
     Projects(root).use(repo / ".git", "renamed")
     (repo / "below").mkdir()
-    assert "session: projects/renamed 4." in render_block(outside(root, repo / "below"))
+    assert "session: projects/renamed 4." in render_block(outside(root, repo / "below"), unheard)
 
 
 def test_the_hosts_hook_answers_as_claude_code_reads_it(
@@ -141,8 +146,11 @@ def test_memory_that_can_not_be_counted_hazard_the_notes_are_told_anyway(
     assert capfd.readouterr().err.startswith("cspace hook: ")
 
 
-def test_a_directory_of_an_agents_hazard_no_git_runs_there(root: Path, home: Path) -> None:
+def test_a_directory_of_an_agents_hazard_no_git_runs_there_and_the_rest_is_told(
+    root: Path, home: Path
+) -> None:
     fill(root, "user", 1)
+    fill(root, "projects/mercury", 1)
     workspace = home / ".cspace/instances/p-01234567/mercury/workspace"
     workspace.mkdir(parents=True)
     os.mkfifo(workspace / ".git")
@@ -151,7 +159,8 @@ def test_a_directory_of_an_agents_hazard_no_git_runs_there(root: Path, home: Pat
         done = run("memory", stdin=b"{}")
     finally:
         os.chdir("/")
-    assert (done.code, done.stdout) == (0, b"")
+    assert done.code == 0
+    assert b"for this session: user 1." in done.stdout
     assert b"runs no git there" in done.stderr
 
 

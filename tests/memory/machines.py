@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cspace import proc
 from cspace.events import Event
+from cspace.files import Owner
 from cspace.memory.changes import Change, Operation, apply_change, revision_of
 from cspace.memory.keeping import Done, Keeper
 from cspace.memory.reconcile import Chosen
@@ -28,12 +29,13 @@ class Machine:
 
     root: Path
     by: str
+    owner: Owner | None = None
     clock: Clock = field(default_factory=lambda: Clock(BEGINNING))
     events: list[Event] = field(default_factory=list)
 
     @property
     def plain(self) -> MemoryStore:
-        return MemoryStore(self.root, None, self.by, self.clock)
+        return MemoryStore(self.root, self.owner, self.by, self.clock)
 
     @property
     def store(self) -> MemoryStore:
@@ -41,7 +43,7 @@ class Machine:
 
     @property
     def keeper(self) -> Keeper:
-        return Keeper(make_repository(self.root, None), self.plain, self.events.append)
+        return Keeper(make_repository(self.root, self.owner), self.plain, self.events.append)
 
     def init(self) -> Machine:
         keeper = self.keeper

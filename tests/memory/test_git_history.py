@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ from cspace.memory.past import list_past
 from cspace.memory.repository import IGNORE, find_repository, make_repository
 from cspace.memory.scopes import Kind, Scope
 from cspace.memory.undo import apply_undo, plan_undo
-from tests.memory.machines import Machine
+from cspace.owner import CONTAINER_DEFAULT
+from tests.memory.machines import Machine, make_remote
 
 USER = Scope(Kind.USER)
 
@@ -246,6 +249,43 @@ def test_a_commit_that_is_none_is_not_undone(machine: Machine, revision: str) ->
         plan_undo(machine.keeper, revision)
     with pytest.raises(UsageError, match="first commit"):
         plan_undo(machine.keeper, "HEAD")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_makes_is_the_owners_and_root_is_told_what_git_takes(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "memory", "root", CONTAINER_DEFAULT).init()
+    machine.write("user/testing", "one")
+    machine.write("user/testing", "two")
+    undo = plan_undo(machine.keeper, None)
+    apply_undo(machine.keeper, undo)
+    with pytest.raises(UsageError) as raised:
+        machine.sync()
+    words = shlex.split(str(raised.value.hint))
+    assert proc.run(*words[:-1], make_remote(tmp_path / "remote.git")).code == 0
+    machine.sync()
+    made = (machine.root, *machine.root.rglob("*"))
+    others = [path for path in made if path.lstat().st_uid != CONTAINER_DEFAULT.uid]
+    assert [str(path.relative_to(machine.root)) for path in others] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_repository_that_is_roots_own_stays_roots(tmp_path: Path) -> None:
+    proc.run("git", "init", "--quiet", tmp_path / "memory")
+    machine = Machine(tmp_path / "memory", "root", CONTAINER_DEFAULT).init()
+    machine.write("user/testing", "one")
+    assert {path.stat().st_uid for path in (machine.root / ".git/objects").rglob("*")} == {0}
+
+
+def test_many_loose_objects_are_packed(machine: Machine) -> None:
+    for number in range(3):
+        machine.write("user/testing", f"text {number}")
+    loose = machine.root / ".git/objects/17"
+    loose.mkdir(exist_ok=True)
+    for number in range(30):
+        (loose / f"{number:038x}").touch()
+    machine.write("user/testing", "more")
+    assert list((machine.root / ".git/objects/pack").glob("*.pack"))
+    assert machine.git("status", "--porcelain") == ""
 
 
 def test_a_persons_text_in_an_index_is_undone_and_the_lines_are_made_anew(machine: Machine) -> None:

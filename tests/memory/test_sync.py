@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -302,6 +303,19 @@ def test_a_linked_entry_here_hazard_nothing_behind_it_is_read_or_written(
     with pytest.raises(CspaceError):
         anna.sync()
     assert (tmp_path / "private").read_text(encoding="utf-8") == "private"
+
+
+def test_a_remote_that_sends_a_lot_hazard_the_fetch_ends_and_leaves_nothing(
+    anna: Machine, remote: Path, tmp_path: Path
+) -> None:
+    chance = random.Random(1)  # noqa: S311  no secret
+    plant(remote, tmp_path / "clone", {"user/big.md": chance.randbytes(1 << 20)})
+    found = find_remote(anna.keeper.repository, None, anna.events.append)
+    with pytest.raises(CommandFailed, match="sends more than 65536 bytes"):
+        Sync(anna.keeper, replace(found, most=65536), Chosen()).run(Plan.check)
+    left = [path for path in (anna.root / ".git/objects").rglob("*") if path.is_file()]
+    assert [path for path in left if path.stat().st_size > 1000] == []
+    assert anna.git("for-each-ref", "refs/cspace") == ""
 
 
 def test_a_broken_object_hazard_the_fetch_refuses_it(
