@@ -62,28 +62,31 @@ def locked(
     """
     with place.changing(create=create, owner=owner) as directory, contextlib.ExitStack() as stack:
         name = f"{place.directory}/"
-        path = _lock_of(place, directory)
+        path, shown = _lock_of(place, directory)
         try:
             files.ensure_directory(path.parent, owner=owner)
             lock = files.lock(path, timeout=LOCK_SECONDS, holder=by, owner=owner, name=name)
             stack.enter_context(lock)
         except OSError as error:
             raise CspaceError(
-                f"{name}{LOCK}: {reason(error)}", hint=place.advice(error, LOCK)
+                f"{shown}: {reason(error)}", hint=place.advice(error, LOCK)
             ) from error
         held = Held(relative, place, directory, owner)
         held.heal()
         yield held
 
 
-def _lock_of(place: Place, directory: Path) -> Path:
-    """Return what is locked for a scope; beside the scopes, of which instances mount some.
+def _lock_of(place: Place, directory: Path) -> tuple[Path, Path]:
+    """Return what is locked for a scope, and what it is called in messages.
 
-    Who can only read a file can lock it all the same, and would keep everybody from writing.
+    It lies beside the scopes, of which instances mount some: who can only read a file can lock it
+    all the same, and would keep everybody from writing.
     """
     if not place.relative.parts:
-        return directory / LOCK  # the orchestrator's own, which no instance mounts
-    return place.root / LOCKS / f"{'.'.join(place.relative.parts)}{LOCK}"
+        # The orchestrator's own, and the root's, which no instance mounts.
+        return directory / LOCK, place.directory / LOCK
+    path = place.root / LOCKS / f"{'.'.join(place.relative.parts)}{LOCK}"
+    return path, path
 
 
 @dataclass(frozen=True, slots=True)
