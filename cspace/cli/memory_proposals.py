@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.memory_body import (
+    Append,
+    Body,
+    BodyFile,
+    Description,
+    Force,
+    Stdin,
+    TypeName,
+    choose_operation,
+    read_body,
+)
 from cspace.cli.memory_review import (
     age,
     complete_proposal,
@@ -23,9 +34,7 @@ from cspace.cli.memory_scope import (
     ProjectName,
     ScopeName,
     Slug,
-    complete_type,
 )
-from cspace.cli.memory_write import choose_operation, read_body
 from cspace.cli.options import AsJson
 from cspace.clock import utc_now
 from cspace.deps import Deps
@@ -49,31 +58,15 @@ def register(app: typer.Typer) -> None:
 def propose(  # noqa: PLR0913  one parameter an option
     context: typer.Context,
     slug: Slug,
-    stdin: Annotated[
-        str | None, typer.Argument(metavar="[-]", help="Read the body from stdin.")
-    ] = None,
+    stdin: Stdin = None,
     *,
-    body: Annotated[
-        str | None, typer.Option("--body", metavar="TEXT", help="Markdown; - reads it from stdin.")
-    ] = None,
-    body_file: Annotated[
-        Path | None, typer.Option("--body-file", metavar="FILE", help="A file with the body.")
-    ] = None,
-    append: Annotated[bool, typer.Option("--append", help="Add to one that is there.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace one that is there.")] = False,
+    body: Body = None,
+    body_file: BodyFile = None,
+    append: Append = False,
+    force: Force = False,
     remove: Annotated[bool, typer.Option("--remove", help="Remove one that is there.")] = False,
-    type_: Annotated[
-        str | None,
-        typer.Option(
-            "--type",
-            metavar="TYPE",
-            help="feedback, project, user, reference or global [by the scope].",
-            autocompletion=complete_type,
-        ),
-    ] = None,
-    description: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="One line [the body's first].")
-    ] = None,
+    type_: TypeName = None,
+    description: Description = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for who decides.")] = "",
     source: Annotated[
         str | None,

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cspace.cli import render
 from cspace.cli.editor import edited
+from cspace.cli.memory_body import (
+    Append,
+    Body,
+    BodyFile,
+    Description,
+    Force,
+    Stdin,
+    TypeName,
+    choose_operation,
+    read_body,
+)
 from cspace.cli.memory_desk import Desk
 from cspace.cli.memory_scope import (
     PersonaName,
@@ -16,16 +26,10 @@ from cspace.cli.memory_scope import (
     ScopeName,
     Slug,
     complete_slug,
-    complete_type,
 )
 from cspace.cli.options import AsJson, Yes
-from cspace.cli.typed import STDIN, decode, read_named, read_stdin
 from cspace.deps import Deps
-from cspace.errors import UsageError
 from cspace.memory.here import Wanted
-
-if TYPE_CHECKING:  # they load YAML
-    from cspace.memory.changes import Operation
 
 
 def register(app: typer.Typer) -> None:
@@ -39,30 +43,14 @@ def register(app: typer.Typer) -> None:
 def write(  # noqa: PLR0913  one parameter an option
     context: typer.Context,
     slug: Slug,
-    stdin: Annotated[
-        str | None, typer.Argument(metavar="[-]", help="Read the body from stdin.")
-    ] = None,
+    stdin: Stdin = None,
     *,
-    body: Annotated[
-        str | None, typer.Option("--body", metavar="TEXT", help="Markdown; - reads it from stdin.")
-    ] = None,
-    body_file: Annotated[
-        Path | None, typer.Option("--body-file", metavar="FILE", help="A file with the body.")
-    ] = None,
-    append: Annotated[bool, typer.Option("--append", help="Add to one that is there.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace one that is there.")] = False,
-    type_: Annotated[
-        str | None,
-        typer.Option(
-            "--type",
-            metavar="TYPE",
-            help="feedback, project, user, reference or global [by the scope].",
-            autocompletion=complete_type,
-        ),
-    ] = None,
-    description: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="One line [the body's first].")
-    ] = None,
+    body: Body = None,
+    body_file: BodyFile = None,
+    append: Append = False,
+    force: Force = False,
+    type_: TypeName = None,
+    description: Description = None,
     scope: ScopeName = None,
     project: ProjectName = None,
     persona: PersonaName = None,
@@ -166,40 +154,3 @@ def mv(  # noqa: PLR0913  one parameter an option
     place, _, new = target.rpartition("/")
     there = desk.beside(Wanted(scope=place)) if place else desk
     desk.move(slug, there, new)
-
-
-def read_body(stdin: str | None, body: str | None, file: Path | None) -> str:
-    """Return the body that one of the three names.
-
-    Raises:
-        UsageError: none does, or two do, or it is no text.
-    """
-    if stdin not in (None, STDIN):
-        raise UsageError(
-            f"{stdin!r} is not -", hint="a text goes after --body, a file's name after --body-file"
-        )
-    if sum(one is not None for one in (stdin, body, file)) != 1:
-        raise UsageError(
-            "the body has to come from one place",
-            hint="one of: --body TEXT, --body-file FILE, or - for stdin",
-        )
-    if file is not None and str(file) != STDIN:
-        return decode("--body-file", read_named("--body-file", file))
-    if body is not None and body != STDIN:
-        return body
-    return decode("the body", read_stdin("the body"))
-
-
-def choose_operation(*, append: bool, force: bool) -> Operation:
-    """Return what is to be done to a memory.
-
-    Raises:
-        UsageError: two things are.
-    """
-    from cspace.memory.changes import Operation  # noqa: PLC0415  as above
-
-    if append and force:
-        raise UsageError("--append and --force say two things", hint="leave one of them out")
-    if append:
-        return Operation.APPEND
-    return Operation.OVERWRITE if force else Operation.CREATE

@@ -147,18 +147,15 @@ def test_memory_that_can_not_be_counted_hazard_the_notes_are_told_anyway(
 
 
 def test_a_directory_of_an_agents_hazard_no_git_runs_there_and_the_rest_is_told(
-    root: Path, home: Path
+    root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(root, "user", 1)
     fill(root, "projects/mercury", 1)
     workspace = home / ".cspace/instances/p-01234567/mercury/workspace"
     workspace.mkdir(parents=True)
     os.mkfifo(workspace / ".git")
-    os.chdir(workspace)
-    try:
-        done = run("memory", stdin=b"{}")
-    finally:
-        os.chdir("/")
+    monkeypatch.chdir(workspace)
+    done = run("memory", stdin=b"{}")
     assert done.code == 0
     assert b"for this session: user 1." in done.stdout
     assert b"runs no git there" in done.stderr
