@@ -26,11 +26,13 @@ class Project:
         id: `<slug>-<8 hex of the path's hash>`; two clones of one repository differ.
         root: the main worktree; it holds `.cspace/` for all linked worktrees.
         worktree: where the user stands; its HEAD is the base of a new instance.
+        common_directory: what all worktrees share; by it curated memory knows the repository.
     """
 
     id: str
     root: Path
     worktree: Path
+    common_directory: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,4 +138,5 @@ def find_project(start: Path) -> Project:
             hint=f"work in a clone: git clone {worktree.common_directory}",
         )
     root = main.resolve()
-    return Project(project_id(root), root, worktree.top.resolve())
+    common = worktree.common_directory.resolve()
+    return Project(project_id(root), root, worktree.top.resolve(), common)

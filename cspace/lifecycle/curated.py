@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from cspace import beneath, files
 from cspace.instance.curated import REJECTED
@@ -12,7 +12,6 @@ from cspace.memory.personas import Personas
 from cspace.memory.projects import Projects
 from cspace.memory.scopes import Kind, Scope
 from cspace.paths import InstancePaths, curated_memory
-from cspace.project import find_repository
 
 
 def concerned_scopes(host: Host) -> tuple[str, ...]:
@@ -21,7 +20,7 @@ def concerned_scopes(host: Host) -> tuple[str, ...]:
     Raises:
         CspaceError: the table of projects or the persona's marker can not be read.
     """
-    project = _projects(host).expected(_common_directory(host), host.project.id)
+    project = _projects(host).expected(host.project.common_directory, host.project.id)
     persona = Personas(curated_memory(host.user), host.owner).active()
     scopes = [Scope(Kind.GLOBAL), Scope(Kind.USER), Scope(Kind.PROJECT, project)]
     scopes += [Scope(Kind.PERSONA, persona)] if persona else []
@@ -34,7 +33,7 @@ def ensure_curated(host: Host, name: str) -> None:
     Raises:
         CspaceError: a link or a file is in the way.
     """
-    _projects(host).claim(_common_directory(host), host.project.id)
+    _projects(host).claim(host.project.common_directory, host.project.id)
     paths, owner = host.paths(name), host.owner
     files.ensure_directory(paths.curated, owner=owner, mode=0o700)
     for each in (*concerned_scopes(host), REJECTED):
@@ -45,11 +44,6 @@ def ensure_curated(host: Host, name: str) -> None:
 
 def _projects(host: Host) -> Projects:
     return Projects(curated_memory(host.user), host.owner, host.report)
-
-
-def _common_directory(host: Host) -> Path:
-    found = find_repository(host.project.root)
-    return found.common_directory if found else host.project.root / ".git"
 
 
 def forget_outbox(paths: InstancePaths) -> None:

@@ -217,7 +217,7 @@ def test_a_volume_in_use_is_not_named_for_removal(
 
 
 def home_of(shop: Path, home: Path, report: Report = ignore) -> Home:
-    project = Project(project_id(shop), shop, shop)
+    project = Project(project_id(shop), shop, shop, shop / ".git")
     return Home(project, home / ".cspace", find_owner(), report)
 
 
