@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,9 +97,7 @@ def propose(  # noqa: PLR0913  one parameter an option
     place = deps.here.get(wanted)
     deps.here.check_proposed(place)
     change = Change(place, slug, operation, text, type_, description)
-    if not deps.inside:
-        change = _claim(deps, wanted, (change, origin, reason))
-    _show_filed(_file(deps, change, origin, reason), as_json=as_json)
+    _show_filed(_file(deps, wanted, change, (origin, reason)), as_json=as_json)
 
 
 def _provenance(deps: Deps, source: str | None, ref: str) -> Provenance:
@@ -113,22 +110,12 @@ def _provenance(deps: Deps, source: str | None, ref: str) -> Provenance:
         raise UsageError(f"--source {given[:60]!a} is none", hint=", ".join(Source)) from None
 
 
-def _claim(deps: Deps, wanted: Wanted, asked: tuple[Change, Provenance, str]) -> Change:
-    """Give the project its name for good, unless the change is refused."""
-    from cspace.memory.proposals import Proposals  # noqa: PLC0415  as above
-
-    Proposals(deps.memory()).make(*asked)
-    return replace(asked[0], scope=deps.here.get(wanted, claim=True))
-
-
-def _file(deps: Deps, change: Change, origin: Provenance, reason: str) -> Review:
-    from cspace.memory.outbox import file_in_outbox  # noqa: PLC0415  as above
+def _file(deps: Deps, wanted: Wanted, change: Change, asked: tuple[Provenance, str]) -> Review:
+    from cspace.memory.filing import Filing  # noqa: PLC0415  as above
     from cspace.memory.proposals import Proposals  # noqa: PLC0415
 
-    proposals = Proposals(deps.memory())
-    if deps.inside:
-        return file_in_outbox(proposals, Path(INSIDE.outbox), change, origin, reason)
-    return proposals.file(change, origin, reason)
+    outbox = Path(INSIDE.outbox) if deps.inside else None
+    return Filing(Proposals(deps.memory()), deps.here, outbox).file(wanted, change, *asked)
 
 
 def _show_filed(review: Review, *, as_json: bool) -> None:

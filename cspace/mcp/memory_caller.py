@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.memory.changes import Change, Operation
+from cspace.memory.filing import Filing
 from cspace.memory.here import Here, Wanted
-from cspace.memory.outbox import file_in_outbox
 from cspace.memory.proposal import Provenance
 from cspace.memory.proposals import Proposals
 from cspace.memory.review import Review
@@ -46,17 +46,14 @@ class Caller:
     here: Here
     outbox: Path | None = None
 
-    def scope(self, wanted: Wanted, *, claim: bool = False) -> Scope:
+    def scope(self, wanted: Wanted) -> Scope:
         """Return the one scope that is named, or the default one.
-
-        Args:
-            claim: give the project its name for good, as what proposes does.
 
         Raises:
             UsageError: it is none, or nothing here has what it names.
             NotFound: this is an instance that does not see it.
         """
-        scope = self.here.get(wanted, claim=claim)
+        scope = self.here.get(wanted)
         if self.here.inside and scope not in self.here.scopes():
             seen = ", ".join(map(str, self.here.scopes()))
             raise NotFound(f"scope {scope} is not in this instance", hint=f"here are: {seen}")
@@ -108,13 +105,8 @@ class Caller:
         operation = Operation.OVERWRITE if is_there else Operation.CREATE
         operation = Operation.APPEND if wish.append else operation
         change = Change(scope, wish.slug, operation, wish.body, wish.type, wish.description)
-        proposals = Proposals(self.store)
-        if self.outbox is not None:
-            return file_in_outbox(proposals, self.outbox, change, provenance, wish.reason)
-        # What is refused gives no project its name.
-        proposals.make(change, provenance, wish.reason)
-        claimed = replace(change, scope=self.scope(wanted, claim=True))
-        return proposals.file(claimed, provenance, wish.reason)
+        filing = Filing(Proposals(self.store), self.here, self.outbox)
+        return filing.file(wanted, change, provenance, wish.reason)
 
     def approve(self, review: Review) -> Written:
         """Write what a person was shown and said yes to.
