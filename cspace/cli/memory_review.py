@@ -40,11 +40,12 @@ def open_proposals(deps: Deps, words: str) -> Proposals:
     Raises:
         UsageError: this is an instance.
     """
-    from cspace.lifecycle.outboxes import take_over_proposals  # noqa: PLC0415  loads YAML
+    from cspace.memory.outbox import ingest  # noqa: PLC0415  loads YAML
+    from cspace.memory.projects import Projects  # noqa: PLC0415
     from cspace.memory.proposals import Proposals  # noqa: PLC0415
 
     proposals = Proposals(deps.memory_to_change(words))
-    note_ingested(take_over_proposals(deps.user, proposals))
+    note_ingested(ingest(deps.user, proposals, Projects(proposals.store.root).name_of_id))
     return proposals
 
 

@@ -25,8 +25,9 @@ from cspace.lifecycle.curated import forget_outbox
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.images import ensure_image, find_image
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
-from cspace.lifecycle.outboxes import take_over_proposals
 from cspace.lifecycle.release import release_proxy
+from cspace.memory.outbox import ingest
+from cspace.memory.projects import Projects
 from cspace.memory.proposals import Proposals
 from cspace.memory.store import MemoryStore
 from cspace.owner import account_name
@@ -200,7 +201,7 @@ def _take_proposals(host: Host, name: str) -> tuple[str, ...]:
     """Take over what the instance proposed; what can not be taken stays where it outlives this."""
     memory = MemoryStore(curated_memory(host.user), host.owner, account_name(), host.now)
     try:
-        taken = take_over_proposals(host.user, Proposals(memory))
+        taken = ingest(host.user, Proposals(memory), Projects(memory.root).name_of_id)
     except (CspaceError, OSError) as error:
         return (f"what was proposed is not taken over yet: {expected(error)}",)
     place = host.paths(name).outbox.relative_to(outboxes_directory(host.user))

@@ -146,7 +146,7 @@ class Here:
         repository = self.repository()
         if repository is None:
             raise UsageError(f"{self.directory} is in no project", hint="cd into the repository")
-        return self.projects.use(repository.common_directory, name)
+        return self.projects.use(repository.common_directory, repository.project_id, name)
 
     def repository(self) -> Repository | None:
         """Find the repository around this place, None outside of any.

@@ -106,7 +106,7 @@ class Projects:
         self._note_passed(table, name, passed)
         return name
 
-    def use(self, common_directory: Path, name: str) -> Known:
+    def use(self, common_directory: Path, project_id: str, name: str) -> Known:
         """Give a repository a name, whoever has it; repositories of it that are gone lose it.
 
         Memories stay under the name that it had, which is reported.
@@ -123,7 +123,7 @@ class Projects:
                 for key, value in table.items()
                 if value != name or os.path.lexists(os.fsencode(key))
             }
-            self._save(kept | {str(common_directory): name})
+            self._save(kept | {str(common_directory): name}, {project_id: str(common_directory)})
         if was != name and was in self.names():
             detail = (
                 f"memories of projects/{was} stay where they are, and are no longer this project's:"

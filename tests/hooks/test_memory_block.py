@@ -106,7 +106,7 @@ def test_the_longest_names_and_numbers_take_less_than_120_tokens(root: Path) -> 
 
 def test_on_the_host_the_hook_names_the_project_by_its_repository(root: Path, repo: Path) -> None:
     fill(root, "projects/renamed", 4)
-    Projects(root).use(repo / ".git", "renamed")
+    Projects(root).use(repo / ".git", "sample-01234567", "renamed")
     (repo / "below").mkdir()
     assert "session: projects/renamed 4." in render_block(outside(root, repo / "below"), unheard)
 

@@ -62,8 +62,9 @@ def test_the_name_of_a_moved_repository_is_taken_over_by_use(root: Path, tmp_pat
     new.parent.mkdir()
     old.rename(new)
     assert projects.expected(new, "moved-89abcdef") == "moved"
-    projects.use(new, "web")
+    projects.use(new, "moved-89abcdef", "web")
     assert projects.name_of(new) == "web"
+    assert projects.name_of_id("moved-89abcdef") == "web"
     assert projects.name_of(old) is None
 
 
@@ -73,7 +74,7 @@ def test_use_leaves_a_name_to_the_repository_that_is_still_there(
     projects = Projects(root)
     one, other = git_directory(tmp_path, "web"), git_directory(tmp_path, "fork")
     projects.claim(one, "web-01234567")
-    projects.use(other, "web")
+    projects.use(other, "fork-89abcdef", "web")
     assert projects.name_of(one) == projects.name_of(other) == "web"
 
 
@@ -92,7 +93,7 @@ def test_a_name_that_is_none_is_refused_and_nothing_is_written(
     root: Path, tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(UsageError):
-        Projects(root).use(git_directory(tmp_path, "web"), name)
+        Projects(root).use(git_directory(tmp_path, "web"), "web-01234567", name)
     assert not root.exists()
 
 
