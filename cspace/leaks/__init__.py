@@ -1,0 +1,1 @@
+"""Finds what looks like a secret in a text."""

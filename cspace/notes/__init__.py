@@ -1,0 +1,1 @@
+"""Memories that belong to commits, in git notes."""
