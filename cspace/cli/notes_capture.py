@@ -15,12 +15,13 @@ from cspace.cli import render
 from cspace.cli.body import Body, BodyFile, Stdin, read_body_bytes
 from cspace.cli.editor import edited
 from cspace.cli.inside import on_terminal
-from cspace.cli.notes_options import NamespaceName, Spec, Tags, parse_namespace, path_in
+from cspace.cli.notes_options import NamespaceName, Spec, Tags, path_in
 from cspace.cli.notes_show import plain_memory
 from cspace.cli.options import AsJson
 from cspace.cli.typed import STDIN
 from cspace.deps import Deps
 from cspace.errors import UsageError
+from cspace.notes.namespaces import get_namespace
 
 _Given = tuple[str | None, str | None, Path | None]
 _NOTHING: _Given = (None, None, None)
@@ -74,12 +75,12 @@ def capture(  # noqa: PLR0913  one parameter an option
 
     Example: echo "Two services verify." | cspace notes capture decisions --summary "Chose RS256"
     """
-    from cspace.notes.record import Draft  # noqa: PLC0415  only what it is needed for
+    from cspace.notes.draft import Draft  # noqa: PLC0415  only what it is needed for
 
     deps: Deps = context.obj
     store = deps.notes()
     draft = Draft(
-        namespace=parse_namespace(namespace),
+        namespace=get_namespace(namespace),
         summary=summary,
         body="",
         spec=spec,

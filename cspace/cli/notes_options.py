@@ -15,7 +15,7 @@ from cspace.clock import parse_since, utc_now
 from cspace.deps import make_deps
 from cspace.errors import CspaceError, UsageError
 from cspace.events import ignore
-from cspace.notes.namespaces import Namespace
+from cspace.notes.namespaces import Namespace, get_namespace
 
 if TYPE_CHECKING:  # `cspace --help` has no use for what git and records need
     from cspace.notes.memory import Memory
@@ -97,21 +97,9 @@ Since = Annotated[
 ]
 
 
-def parse_namespace(text: str) -> Namespace:
-    """Read a namespace; the type of its records, `decision`, names it too.
-
-    Raises:
-        UsageError: it is none.
-    """
-    for one in Namespace:
-        if text in (one, one.type):
-            return one
-    raise UsageError(f"{text!r} is no namespace", hint=f"one of {', '.join(Namespace)}")
-
-
-def parse_namespaces(texts: Sequence[str] | None) -> tuple[Namespace, ...]:
-    """Read several; see `parse_namespace`."""
-    return tuple(dict.fromkeys(map(parse_namespace, texts or ())))
+def get_namespaces(names: Sequence[str] | None) -> tuple[Namespace, ...]:
+    """Return the namespaces of names; errors as for `get_namespace`."""
+    return tuple(dict.fromkeys(map(get_namespace, names or ())))
 
 
 def check_since(text: str | None) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ from cspace.cli.notes_options import (
     Status,
     Tags,
     check_since,
-    parse_namespaces,
+    get_namespaces,
 )
 from cspace.cli.notes_show import files_of, plain_memory, show_body, show_files, show_memory
 from cspace.cli.options import AsJson
@@ -53,7 +52,7 @@ def list_all(  # noqa: PLR0913  one parameter an option
     Examples: cspace notes list · cspace notes list --namespace blockers --status open
     """
     deps: Deps = context.obj
-    names = parse_namespaces(namespace)
+    names = get_namespaces(namespace)
     wanted = Wanted(names, spec, tuple(tags or ()), check_since(since), status, limit)
     found = list_memories(deps.notes().iter_memories(names or None), wanted)
     if as_json:
@@ -90,7 +89,7 @@ def show(
     if raw:
         show_body(store.get(reference))
         return
-    found = store.find(reference)
+    found = store.find(reference) or (store.get(reference),)  # which says what is near
     then = files_of(store.repository, found) if files else ()
     if as_json:
         told = [plain_memory(memory, body=True) for memory in found]
@@ -104,5 +103,5 @@ def show(
 def _line(row: Row) -> str:
     memory = row.memory
     told = [memory.reference, *filter(None, (memory.status, memory.record.severity))]
-    day = f"{memory.record.timestamp.astimezone(UTC):%Y-%m-%d}"
+    day = render.day(memory.record.timestamp)
     return f"{row.number:>3}. [{day}] {memory.record.summary} ({', '.join(told)})"

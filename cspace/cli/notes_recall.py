@@ -15,15 +15,16 @@ from cspace.cli.notes_options import (
     Status,
     Tags,
     check_since,
-    parse_namespaces,
+    get_namespaces,
     path_in,
 )
-from cspace.cli.notes_show import files_of, plain_memory, show_files, show_memory
+from cspace.cli.notes_show import count_memories, files_of, plain_memory, show_files, show_memory
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
 from cspace.errors import NotFound
 
 if TYPE_CHECKING:
+    from cspace.index.embedder import Missing
     from cspace.notes.question import Recalled, Recollection
 
 
@@ -78,7 +79,7 @@ def recall(  # noqa: PLR0913  one parameter an option
     top = catalog.store.repository
     question = Question(
         " ".join(query),
-        namespaces=parse_namespaces(namespace),
+        namespaces=get_namespaces(namespace),
         spec=spec,
         tags=tuple(tags or ()),
         file=path_in(top, reviewed),
@@ -88,6 +89,55 @@ def recall(  # noqa: PLR0913  one parameter an option
         status=status,
         limit=limit or DEFAULT_LIMIT,
     )
-    missing = embedder if isinstance(embedder, Missing) else None
     found = catalog.recall(question, None if isinstance(embedder, Missing) else embedder)
-    ...
+    then = files_of(top, (hit.memory for hit in found.hits)) if files else ()
+    if as_json:
+        hits = [_plain(hit, body=full or files) for hit in found.hits]
+        told = {"files": then} if files else {}
+        render.show_json(mode=found.mode, reason=found.reason, hits=hits, **told)
+    else:
+        _show(found, whole=full or files)
+        show_files(then)
+    _say_how(found, embedder if isinstance(embedder, Missing) else None)
+    if not found.hits:
+        raise NotFound(
+            f"nothing here is about {question.query!r}",
+            hint="other words, or fewer filters; what there is: cspace notes list",
+        )
+
+
+def _plain(hit: Recollection, *, body: bool) -> dict[str, object]:
+    return plain_memory(hit.memory, body=body) | {"score": hit.score, "why": hit.why}
+
+
+def _show(found: Recalled, *, whole: bool) -> None:
+    for number, hit in enumerate(found.hits):
+        if whole:
+            show_memory(hit.memory, first=number == 0)
+        else:
+            day = render.day(hit.memory.record.timestamp)
+            render.show_lines([f"{hit.memory.reference}  {hit.memory.record.summary}"])
+            render.show_lines([f"    {day}, {', '.join(_reasons(hit))}"])
+
+
+def _reasons(hit: Recollection) -> Iterator[str]:
+    """Say why a memory was found."""
+    if hit.memory.status:
+        yield hit.memory.status
+    yield f"score {hit.score:.2f}"
+    if hit.why.words:
+        yield f"{' '.join(hit.why.words)} in {' and '.join(hit.why.fields)}"
+    if hit.why.nearness is not None:
+        yield f"meaning {hit.why.nearness:.2f}"
+
+
+def _say_how(found: Recalled, missing: Missing | None) -> None:
+    if found.mode == "lexical":
+        render.note(f"by words only: {missing.reason if missing else found.reason}")
+        if missing:
+            render.note(f"hint: {missing.hint}")
+    else:
+        render.note("by words and by meaning")
+    if found.mode == "hybrid" and found.without_vector:
+        many = count_memories(found.without_vector)
+        render.note(f"{many} by words only until they are embedded: cspace notes reindex")

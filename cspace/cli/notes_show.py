@@ -41,6 +41,11 @@ def plain_memory(memory: Memory, *, body: bool = False) -> dict[str, Any]:
     return told | ({"body": record.body} if body else {})
 
 
+def count_memories(many: int) -> str:
+    """Write how many memories there are."""
+    return f"{many} {'memory' if many == 1 else 'memories'}"
+
+
 def head_lines(memory: Memory) -> Iterator[str]:
     """Yield what stands above a memory's body: its reference and summary, then what is known."""
     record = memory.record

@@ -14,9 +14,9 @@ from cspace.instance.archive import list_archives, remove_archives
 from cspace.instance.record import Record, save_record
 from cspace.lifecycle.archives import (
     Rule,
+    check_age,
     find_archive,
     list_rows,
-    check_age,
     plan_prune,
     prune,
 )
