@@ -1,4 +1,4 @@
-"""Where `cspace notes` works: worktrees, subdirectories, bare repositories, and where it must not."""
+"""Where `cspace notes` works: worktrees, subdirectories; and where it must not."""
 
 from __future__ import annotations
 
