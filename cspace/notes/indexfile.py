@@ -78,8 +78,9 @@ class IndexFile:
         try:
             return self._update(tips)
         except (BrokenIndex, ReadOnlyIndex) as error:
+            reason = str(error) if os.path.lexists(self.path) else ""
             self.build(tips)
-            return str(error) if os.path.lexists(self.path) else ""
+            return reason
 
     def build(self, tips: Tips) -> None:
         """Build the index anew from git and put it in the place of the one that is there.

@@ -9,6 +9,7 @@ from pathlib import Path
 from cspace.errors import CspaceError
 from cspace.git import git
 from cspace.git_notes import changed_notes, list_notes, read_notes
+from cspace.git_objects import object_types
 from cspace.index.model import Item
 from cspace.notes.anchors import authors_of
 from cspace.notes.catalogued import FORMAT, group_of, item_of, keyed
@@ -47,23 +48,16 @@ def tips_of(state: Mapping[str, str]) -> dict[Namespace, str]:
 
 
 def read_all(repository: Path, tips: Tips) -> Reading:
-    """Read every note.
-
-    Raises:
-        Unreadable: git itself lists more.
-    """
-    notes = {namespace: list_notes(repository, tip) for namespace, tip in tips.items()}
-    for namespace, found in notes.items():
-        _check_listed(repository, namespace, tips[namespace], len(found))
+    """Read every note; the items raise Unreadable where one can not be read."""
+    notes = {one: _listed(repository, one, tip) for one, tip in tips.items()}
     return Reading((), _items(repository, notes))
 
 
 def read_changes(repository: Path, old: Tips, new: Tips) -> Reading:
-    """Read the notes that differ.
+    """Read the notes that differ; the items raise Unreadable where one can not be read.
 
     Raises:
         CommandFailed: what the old ones were is not there any more.
-        Unreadable: a note can not be read.
     """
     gone: list[str] = []
     notes: dict[Namespace, Mapping[str, str]] = {}
@@ -76,7 +70,7 @@ def read_changes(repository: Path, old: Tips, new: Tips) -> Reading:
 
 def read_memories(repository: Path, namespace: Namespace, tip: str) -> dict[str, Memory]:
     """Return every memory of a namespace by its key."""
-    notes = {namespace: list_notes(repository, tip)}
+    notes = {namespace: _listed(repository, namespace, tip)}
     return dict(_memories(repository, notes))
 
 
@@ -90,15 +84,17 @@ def _changed(repository: Path, old: str | None, new: str | None) -> Mapping[str,
     return changed_notes(repository, old, new)
 
 
-def _check_listed(repository: Path, namespace: Namespace, tip: str, found: int) -> None:
-    """Compare with git's own reading of a notes tree, which has its own rules of fan-out."""
-    listed = git(repository, "notes", f"--ref={namespace.ref}", "list").stdout.count(b"\n")
-    now = git(repository, "rev-parse", "--verify", "--quiet", namespace.ref, ok=(0, 1)).text
-    if now == tip and found < listed:
-        raise Unreadable(
-            f"{namespace.ref}: {found} of the {listed} notes that git lists were found",
-            hint="the index stays as it was; look at the notes: git fsck",
-        )
+def _listed(repository: Path, namespace: Namespace, tip: str) -> dict[str, str]:
+    """Return all notes of a namespace, by our reading of the tree and by git's own.
+
+    Should they differ, no note is left out: who counts by himself calls a wrong count consistent.
+    """
+    said = git(repository, "notes", f"--ref={namespace.ref}", "list", ok=(0, 1)).text
+    pairs = (line.split(" ") for line in said.splitlines())
+    known = list_notes(repository, tip)
+    new = {pair[1]: pair[0] for pair in pairs if len(pair) == 2 and pair[1] not in known}
+    kinds = object_types(repository, new.values()) if new else {}
+    return known | {commit: blob for commit, blob in new.items() if kinds.get(blob) == "blob"}
 
 
 def _items(repository: Path, notes: Mapping[Namespace, Mapping[str, str]]) -> Iterator[Item]:
