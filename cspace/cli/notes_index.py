@@ -15,7 +15,7 @@ from cspace.errors import CspaceError, Diagnosed
 
 if TYPE_CHECKING:
     from cspace.index.embedder import Embedder, Missing
-    from cspace.notes.catalog import CatalogState, Difference
+    from cspace.notes.catalog import Catalog, CatalogState, Difference
     from cspace.notes.namespaces import Namespace
     from cspace.notes.store import Tally
 
@@ -79,7 +79,7 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
     Example: cspace notes verify
     """
     catalog = context.obj.notes_catalog()
-    tallies, differences = catalog.store.tallies(), catalog.verify()
+    tallies, differences = catalog.store.tallies(), _compare(catalog)
     if as_json:
         rows = [{"namespace": one} | render.plain(tallies[one]) for one in tallies]
         render.show_json(namespaces=rows, differences=differences)
@@ -100,6 +100,15 @@ def _index_line(index: CatalogState) -> str:
     parts += [f"{index.without_vector} not embedded"] if index.without_vector else []
     parts += ["in memory only: its directory can not be written"] if index.in_memory else []
     return ", ".join(parts)
+
+
+def _compare(catalog: Catalog) -> tuple[Difference, ...]:
+    from cspace.index.database import BrokenIndex  # noqa: PLC0415  it loads SQLite
+
+    try:
+        return catalog.verify()
+    except BrokenIndex as error:
+        raise Diagnosed(str(error), hint=error.hint) from error
 
 
 def _note_odd(namespace: Namespace, tally: Tally) -> None:

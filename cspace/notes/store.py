@@ -277,5 +277,8 @@ def _resolve(notes: NotesTree, revision: str) -> str:
 
 
 def _longer(memories: tuple[Memory, ...]) -> list[str]:
-    """Return names that tell memories apart whose short ones do not."""
+    """Return names that tell memories apart, whose short ones may not."""
+    short = [one.reference for one in memories]
+    if len(set(short)) == len(short):
+        return short
     return [f"{one.namespace}:{one.commit}/{one.id}" for one in memories]
