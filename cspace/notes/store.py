@@ -272,7 +272,9 @@ class NotesStore:
 def _resolve(notes: NotesTree, revision: str) -> str:
     found = notes.reader.read_object(f"{revision}^{{commit}}") if revision.isprintable() else None
     if found is None:
-        raise NotFound(f"commit {revision!r}: there is no such commit", hint="git log --oneline")
+        first = "git commit --allow-empty -m start"
+        hint = f"make one: {first}" if revision == "HEAD" else "git log --oneline"
+        raise NotFound(f"commit {revision!r}: there is no such commit", hint=hint)
     return found.id
 
 
