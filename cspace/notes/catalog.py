@@ -20,7 +20,7 @@ from cspace.notes.catalogued import memory_of
 from cspace.notes.indexfile import IndexFile, build_in_memory
 from cspace.notes.namespaces import Namespace
 from cspace.notes.question import MAX_LIMIT, Mode, Question, Recalled, Recollection, Why
-from cspace.notes.reading import read_memories, state_of
+from cspace.notes.reading import Tips, read_memories, state_of
 from cspace.notes.store import NotesStore
 
 # Texts that a recall embeds of those which are not yet, the newest first: about a second's work.
@@ -121,11 +121,28 @@ class Catalog:
             BrokenIndex: the file is damaged.
         """
         with self._opened() as index:
-            if damage := index.damage():
-                raise BrokenIndex(f"{self.path}: {damage}", hint="cspace notes reindex")
-            tips = self.store.tips()
-            compared = (self._compare(index, one, tips.get(one)) for one in Namespace)
-            return tuple(one for one in compared if one.missing or one.extra)
+            return self._differences(index, self.store.tips())
+
+    def examine(self) -> tuple[Difference, ...]:
+        """Compare the index as it stands with git, where it says that it is up to date.
+
+        Changes nothing; one that is behind or missing is brought there by the next recall.
+
+        Raises:
+            BrokenIndex: the file is damaged.
+        """
+        tips = self.store.tips()
+        index = self._file.open_current(tips)
+        if index is None:
+            return ()
+        with contextlib.closing(index):
+            return self._differences(index, tips)
+
+    def _differences(self, index: Index, tips: Tips) -> tuple[Difference, ...]:
+        if damage := index.damage():
+            raise BrokenIndex(f"{self.path}: {damage}", hint="cspace notes reindex")
+        compared = (self._compare(index, one, tips.get(one)) for one in Namespace)
+        return tuple(one for one in compared if one.missing or one.extra)
 
     def counts(self) -> dict[Namespace, int]:
         """Return how many memories the index as it stands has; a hook reads it. No refresh."""
