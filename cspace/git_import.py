@@ -6,7 +6,6 @@ As in `cspace.git`, nothing here is ever pointed at a workspace.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import IO
 
 from cspace import proc
 from cspace.git import AS_STORED, environment, git
+from cspace.git_pack import NewObject
 
 AUTHOR = "cspace <cspace@localhost>"
 # How git writes for us: nothing of the repository's runs. It syncs packs and refs by itself, and
@@ -29,7 +29,7 @@ WRITING = (
 
 def blob_id(content: bytes, algorithm: str) -> str:
     """Return what git calls these bytes; algorithm is the repository's, sha1 or sha256."""
-    return hashlib.new(algorithm, b"blob %d\0%b" % (len(content), content)).hexdigest()
+    return NewObject("blob", content).id(algorithm)
 
 
 @dataclass(slots=True)

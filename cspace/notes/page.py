@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from cspace.errors import Conflict, NotFound
-from cspace.git_notes import NotesTree
+from cspace.git_notes_tree import NotesTree
 from cspace.notes.memory import Memory, remember, removed_ids, settle
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note

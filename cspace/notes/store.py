@@ -12,7 +12,8 @@ from cspace.clock import Clock, utc_now
 from cspace.errors import Conflict, NotFound, UsageError
 from cspace.files import Owner
 from cspace.git_import import Place
-from cspace.git_notes import NotesTree, list_notes, read_notes
+from cspace.git_notes import list_notes, read_notes
+from cspace.git_notes_tree import NotesTree
 from cspace.notes.draft import Draft, check_body, check_draft
 from cspace.notes.memory import Memory, settle
 from cspace.notes.namespaces import PREFIX, Namespace

@@ -15,7 +15,8 @@ from cspace import files, proc
 from cspace.errors import CspaceError
 from cspace.files import Owner
 from cspace.git_import import Place
-from cspace.git_notes import NotesTree, RefMoved, change_notes
+from cspace.git_notes import RefMoved, change_notes
+from cspace.git_notes_tree import NotesTree
 
 LOCK = "notes.lock"
 LOCK_SECONDS = 60.0
