@@ -17,7 +17,7 @@ from typing import IO
 from cspace import proc
 from cspace.errors import CommandFailed, Conflict
 from cspace.git import AS_STORED, environment, git, list_refs
-from cspace.git_import import WRITING, blob_reader, read_answer
+from cspace.git_import import WRITING, BlobReader, blob_reader, read_answer
 from cspace.git_notes_tree import NotesTree, open_notes
 from cspace.git_objects import index_pack
 from cspace.git_pack import dump_pack
@@ -131,8 +131,12 @@ def change_notes(
     ref: str,
     plan: Callable[[NotesTree], Mapping[str, bytes | None]],
     at: datetime,
+    reader: BlobReader | None = None,
 ) -> str | None:
     """Change notes as plan says when it has seen those that are there.
+
+    Args:
+        reader: one that is open already.
 
     Returns:
         The commit that the ref is at then.
@@ -147,9 +151,9 @@ def change_notes(
         with _started(repository, "update-ref", "-z", "--stdin") as mover:
             with (
                 _started(repository, "unpack-objects", "-q") as taker,
-                blob_reader(repository) as reader,
+                contextlib.nullcontext(reader) if reader else blob_reader(repository) as opened,
             ):
-                notes = open_notes(reader, ref)
+                notes = open_notes(opened, ref)
                 tip = notes.tip
                 if not (changes := plan(notes)):
                     raise _NothingToDo
