@@ -19,10 +19,11 @@ from cspace.git import AS_STORED, environment, git
 from cspace.git_pack import NewObject
 
 AUTHOR = "cspace <cspace@localhost>"
-# How git writes for us: nothing of the repository's runs. It syncs packs and refs by itself, and
-# loose objects only when it is told to.
-WRITING = (
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsync=committed,loose-object"),
+# No hook of the repository's runs.
+WITHOUT_HOOKS = ("-c", "core.hooksPath=/dev/null")
+# git syncs packs and refs by itself, and loose objects only when it is told to.
+_CONFIG = (
+    *(*WITHOUT_HOOKS, "-c", "core.fsync=committed,loose-object"),
     *("-c", "fastimport.unpackLimit=20"),
 )
 
@@ -79,7 +80,7 @@ class Import:
         self.stream.seek(0)
         words = ("fast-import", "--quiet", "--done", "--date-format=raw")
         with proc.talk(
-            "git", "-C", self.repository, *WRITING, *words, stdin=self.stream,
+            "git", "-C", self.repository, *_CONFIG, *words, stdin=self.stream,
             env=environment() | AS_STORED | dict(self.env),
         ) as process:  # fmt: skip
             assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker

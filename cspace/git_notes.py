@@ -17,7 +17,7 @@ from typing import IO
 from cspace import proc
 from cspace.errors import CommandFailed, Conflict
 from cspace.git import AS_STORED, environment, git, list_refs
-from cspace.git_import import WRITING, BlobReader, blob_reader, read_answer
+from cspace.git_import import WITHOUT_HOOKS, BlobReader, blob_reader, read_answer
 from cspace.git_notes_tree import NotesTree, open_notes
 from cspace.git_objects import index_pack
 from cspace.git_pack import dump_pack
@@ -171,9 +171,12 @@ def change_notes(
 
 @contextlib.contextmanager
 def _started(repository: Path, *words: str) -> Iterator[IO[bytes]]:
-    """Give the stdin of a git command that writes."""
+    """Give the stdin of a git command that writes.
+
+    A note is synced as the user's git syncs the commit that it belongs to: core.fsync says.
+    """
     env = environment() | AS_STORED
-    with proc.talk("git", "-C", repository, *WRITING, *words, env=env) as process:
+    with proc.talk("git", "-C", repository, *WITHOUT_HOOKS, *words, env=env) as process:
         assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
         yield process.stdin
         process.stdin.flush()

@@ -37,7 +37,7 @@ _WORD = r"[^\W_][\w./+@-]*"
 _VALUE = rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
 _SIMPLE = re.compile(rf"([a-z]+): {_VALUE}")
 # What every reader takes for the text that it is, but for a few words: YAML need not be asked.
-_WORDS = re.compile(r"[A-Za-z]+(?:[ _][A-Za-z]+)*")
+_WORDS = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[ _-][A-Za-z0-9]+)*")
 _RESOLVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 # A mapping of such values, one level down.
 _PARENT = re.compile(r"([a-z]+):\n(?=  [a-z])")
