@@ -11,7 +11,7 @@ from pathlib import Path
 from cspace.docstore.ranking import parse_query
 from cspace.errors import Conflict, CspaceError, UsageError
 from cspace.events import Event, Report, State
-from cspace.index.database import BrokenIndex
+from cspace.index.database import BrokenIndex, ReadOnlyIndex
 from cspace.index.embedder import Embedder, Missing
 from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
@@ -214,7 +214,7 @@ class Catalog:
             if old := self._file.open_as_it_is():
                 return old
             raise
-        except OSError:
+        except (OSError, ReadOnlyIndex):
             return self._memorised()
 
     def _memorised(self) -> Index:
