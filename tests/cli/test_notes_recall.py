@@ -218,3 +218,18 @@ def test_a_shell_completes_namespaces_references_and_specs(filled: Path) -> None
     )
     assert any("auth" in line for line in complete(filled, "notes", "list", "--spec", "a"))
     assert any("ci" in line for line in complete(filled, "notes", "list", "--tag", "c"))
+
+
+def test_with_a_model_a_question_finds_what_shares_no_word_with_it(
+    repo: Path, models: Path
+) -> None:
+    for summary in ("Chose RS256 for signing tokens", "Tables are wider on phones"):
+        capture(repo, "decisions", summary)
+    words = ("recall", "how", "is", "a", "login", "verified")
+    told = document(*words, "--limit", "1", cwd=repo)
+    assert [hit["summary"] for hit in told["hits"]] == ["Chose RS256 for signing tokens"]
+    assert (told["mode"], told["reason"]) == ("hybrid", "")
+    shown = notes(*words, cwd=repo)
+    assert "meaning 0." in shown.stdout
+    assert "by words and by meaning" in shown.stderr
+    assert "search: by words and by meaning (all-MiniLM" in notes("status", cwd=repo).stdout
