@@ -13,7 +13,8 @@ from cspace.git import AS_STORED, git
 
 # Not the reflog, not the stash, and nothing of ours below refs/cspace.
 _REFS = ("--branches", "--tags", "--remotes")
-_FORMAT = "%H%x00%T%x00%P%x00%ae%x00%at%x00%ct%x00%s"
+_FORMAT = "%H%x00%T%x00%P%x00%ae%x00%at%x00%ct%x00%s%x00%b"
+_FIELDS = 8
 # For more of them git is faster without.
 _MOST_PATHS = 2000
 
@@ -25,7 +26,7 @@ class CommitFacts:
     Attributes:
         author: the address.
         authored, committed: in seconds since 1970.
-        subject: the first paragraph of its message, in one line.
+        subject, body: its message: the first paragraph, in one line, and the others.
     """
 
     id: str
@@ -35,6 +36,7 @@ class CommitFacts:
     authored: int
     committed: int
     subject: bytes
+    body: bytes
 
 
 def list_heads(repository: Path) -> tuple[str, ...]:
@@ -93,9 +95,24 @@ def _log(repository: Path, words: Iterable[str], asked: str) -> Iterator[CommitF
     stdin = asked.encode("utf-8", "surrogateescape")
     said = git(repository, *quiet, *more, *words, stdin=stdin, env=AS_STORED).stdout
     fields = said.split(b"\0")
-    for start in range(0, len(fields) - 6, 7):
-        one, tree, parents, author, authored, committed, subject = fields[start : start + 7]
+    for start in range(0, len(fields) - _FIELDS + 1, _FIELDS):
+        one, tree, parents, author, authored, committed, *message = fields[start : start + _FIELDS]
         yield CommitFacts(
             one.decode("ascii"), tree.decode("ascii"), tuple(parents.decode("ascii").split()),
-            author, int(authored or 0), int(committed or 0), subject,
+            author, int(authored or 0), int(committed or 0), *message,
         )  # fmt: skip
+
+
+def list_parents(repository: Path, commits: Iterable[str]) -> frozenset[str]:
+    """Return the parents that these commits name themselves, behind a shallow clone's cut too."""
+    asked = "".join(f"{one}\n" for one in commits).encode("ascii")
+    said = git(repository, "cat-file", "--batch", "--buffer", stdin=asked, env=AS_STORED).stdout
+    found: set[str] = set()
+    while said:
+        head, _, rest = said.partition(b"\n")
+        words = head.split()
+        size = int(words[2]) if len(words) == 3 else -1  # a missing one has no bytes at all
+        raw, said = rest[: max(size, 0)], rest[size + 1 :]
+        lines = raw.partition(b"\n\n")[0].split(b"\n")
+        found |= {line[7:].decode("ascii") for line in lines if line.startswith(b"parent ")}
+    return frozenset(found)
