@@ -1,4 +1,4 @@
-"""Commit notes that somebody else's repository gave us, which may be anything.
+"""Commit notes that come from somebody else's repository, which may be anything, and go there.
 
 As in `cspace.git`, nothing here is ever pointed at a workspace.
 """
@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from cspace import git_objects
 from cspace.errors import CspaceError
+from cspace.git import AS_STORED, git
+from cspace.git_import import AUTHOR
 
 MOST_NOTES = 500_000
 LARGEST_NOTE = 16 << 20
@@ -56,3 +59,21 @@ def _name(entry: git_objects.TreeEntry, length: int) -> str:
     if entry.size > LARGEST_NOTE:
         raise CspaceError(f"it holds a note of {entry.size} bytes")
     return name.decode("ascii")
+
+
+def put_on_top(repository: Path, ours: str, theirs: str | None, at: datetime) -> str:
+    """Store a commit with our tree on theirs, and return it; of our history it has nothing.
+
+    Args:
+        theirs: None where they have none.
+    """
+    name, _, address = AUTHOR.rstrip(">").partition(" <")
+    when = f"{int(at.timestamp())} +0000"
+    identity = {
+        f"GIT_{role}_{field}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for field, value in (("NAME", name), ("EMAIL", address), ("DATE", when))
+    }
+    parent = ("-p", theirs) if theirs else ()
+    words = ("commit-tree", f"{ours}^{{tree}}", *parent, "-m", "Notes synced by 'cspace notes'")
+    return git(repository, *words, env=AS_STORED | identity).text
