@@ -64,6 +64,11 @@ def list_forgotten(repository: Path) -> tuple[str, ...]:
     return tuple(git(repository, *words, stdin=heads.encode("ascii"), env=AS_STORED).text.split())
 
 
+def list_ancestors(repository: Path, commit: str) -> tuple[str, ...]:
+    """Return a commit that is here, and all that it goes back to."""
+    return tuple(git(repository, "rev-list", commit, env=AS_STORED).text.split())
+
+
 def read_commits(repository: Path, commits: Iterable[str]) -> dict[str, CommitFacts]:
     """Return what these commits say of themselves; all of them must be here."""
     asked = "".join(f"{one}\n" for one in commits)

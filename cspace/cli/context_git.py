@@ -15,7 +15,7 @@ from cspace.errors import UsageError
 
 if TYPE_CHECKING:  # loads YAML
     from cspace.context.commit import Committed
-    from cspace.context.git_settings import Setting
+    from cspace.git_config import Setting
 
 
 def register(app: typer.Typer) -> None:

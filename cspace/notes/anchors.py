@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 
-from cspace import git
 from cspace.git_history import CommitFacts
 from cspace.git_patches import Patch
 from cspace.notes.rewritten import SLACK, Rewritten
@@ -96,21 +95,17 @@ class _Search:
             return Found(Kind.CHERRY_PICK, "its message names it", tuple(picked))
         same = self.by_patch.get(self.patch(one).id or "", [])
         made = self.by_author.get((one.author, one.authored), [])
+        made, same = self._not_before(one, made), self._not_before(one, same)
         both = [each for each in same if each in made]
         if both:
             return Found(_moved(one, both), "same patch id, author and author date", tuple(both))
-        made = self._not_before(one, made)
         titled = [each for each in made if each.subject == one.subject]
         if titled:
             return Found(_moved(one, titled), "same author, author date and subject", tuple(titled))
-        later = self._not_before(one, same)
-        if later:
-            kind = _moved(one, later)
+        if same:
+            kind = _moved(one, same)
             kind = Kind.SQUASH if kind is Kind.REBASE else kind
-            return Found(kind, "same patch id", tuple(later))
-        near = [each for each in made if self.known.paths(each) & self.known.paths(one)]
-        if near:
-            return Found(_moved(one, near), "same author, author date and a path", tuple(near))
+            return Found(kind, "same patch id", tuple(same))
         return NOT_FOUND
 
     def within_others(self, one: CommitFacts) -> Found:
@@ -124,6 +119,10 @@ class _Search:
         held = self._not_before(one, self._holding(self.patch(one)))
         if held:
             return Found(self._joined(one, held), "each line that it changed is in it", tuple(held))
+        made = self._not_before(one, self.by_author.get((one.author, one.authored), []))
+        near = [each for each in made if self.known.paths(each) & self.known.paths(one)]
+        if near:
+            return Found(_moved(one, near), "same author, author date and a path", tuple(near))
         return NOT_FOUND
 
     def _holding(self, patch: Patch) -> Iterator[CommitFacts]:
@@ -135,21 +134,22 @@ class _Search:
 
     def _not_before(self, one: CommitFacts, found: Iterable[CommitFacts]) -> list[CommitFacts]:
         """Leave out what the orphan was built upon: that is nothing that it can have become."""
-        return [
-            each
-            for each in dict.fromkeys(found)
-            if each.committed + SLACK >= one.committed
-            and not git.is_ancestor(self.known.repository, each.id, one.id)
-        ]
+        later = [each for each in found if each.committed + SLACK >= one.committed]
+        below = self.known.built_upon(one) if later else frozenset()
+        return [each for each in dict.fromkeys(later) if each.id not in below]
 
     def _joined(self, one: CommitFacts, found: list[CommitFacts]) -> Kind:
         if one.subject.startswith(_AUTOSQUASH):
             return Kind.FIXUP
-        # Both keep the first commit's author date, and only a squash keeps this one's message.
-        made = {(each.author, each.authored) for each in self.known.forgotten.values()}
-        joined = all((each.author, each.authored) in made for each in found)
+        # Both keep the first commit's subject and date, and only a squash keeps this one's message.
+        made = {_made(each) for each in self.known.forgotten.values()}
+        joined = all(_made(each) in made for each in found)
         told = any(one.subject in each.body for each in found)
         return Kind.FIXUP if joined and not told else Kind.SQUASH
+
+
+def _made(one: CommitFacts) -> tuple[bytes, int, bytes]:
+    return one.author, one.authored, one.subject
 
 
 def _moved(one: CommitFacts, found: Iterable[CommitFacts]) -> Kind:

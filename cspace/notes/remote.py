@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace import git, git_objects
-from cspace.errors import CommandFailed
+from cspace.errors import CommandFailed, CspaceError
 from cspace.events import Event, Report, State, ignore
 from cspace.git_remote import DEFAULT, GitRemote, choose_remote
 from cspace.notes.namespaces import Namespace
@@ -162,7 +162,7 @@ def find_offer(repository: Path, seconds: float = QUICK_SECONDS) -> Offer | None
     try:
         remote = find_remote(repository, None)
         there = remote.list_tips(seconds)
-    except CommandFailed:
+    except CspaceError:
         return None
     return Offer(remote.name, tuple(one for one in Namespace if one in there)) if there else None
 

@@ -39,6 +39,7 @@ class Rewritten:
     empty: str
     _patches: dict[Pair, Patch] = field(default_factory=dict)
     _below: dict[str, list[CommitFacts]] = field(default_factory=dict)
+    _upon: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def pair(self, one: CommitFacts) -> Pair:
         """Return the trees between which a commit's own change lies."""
@@ -79,6 +80,16 @@ class Rewritten:
             below = waiting.pop(0)
             yield below
             waiting += self._children().get(below.id, ())
+
+    def built_upon(self, one: CommitFacts) -> frozenset[str]:
+        """Return the reached commits that a forgotten one goes back to."""
+        fork = one.parents[0] if one.parents else ""
+        while above := self.forgotten.get(fork):
+            fork = above.parents[0] if above.parents else ""
+        if fork not in self._upon:
+            ids = git_history.list_ancestors(self.repository, fork) if fork in self.trees else ()
+            self._upon[fork] = frozenset(ids)
+        return self._upon[fork]
 
     def _children(self) -> dict[str, list[CommitFacts]]:
         if not self._below:

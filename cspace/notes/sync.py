@@ -113,17 +113,20 @@ class Sync:
     def _merge_all(self, theirs: Mapping[Namespace, str]) -> dict[Namespace, _Outgoing]:
         outgoing = {}
         for namespace, ours in self._sides(theirs):
-            tip = theirs.get(namespace)
-            union = self._look(namespace, ours, tip)
-            if union is None:
-                continue
-            ours = self._take_in(union, ours, tip)
-            # Once more: somebody may have captured meanwhile, and that is looked at as well.
-            union = unite(self.store.repository, namespace, ours, tip)
-            one = self._offer(union, ours, tip)
+            one = self._merge(namespace, ours, theirs.get(namespace))
             if one is not None:
                 outgoing[namespace] = one
         return outgoing
+
+    def _merge(
+        self, namespace: Namespace, ours: str | None, theirs: str | None
+    ) -> _Outgoing | None:
+        union = self._look(namespace, ours, theirs)
+        if union is None:
+            return None
+        now = self._take_in(union, ours, theirs)
+        # Once more: somebody may have captured meanwhile, and that is looked at as well.
+        return self._offer(unite(self.store.repository, namespace, now, theirs), now, theirs)
 
     def _look(self, namespace: Namespace, ours: str | None, theirs: str | None) -> Union | None:
         """Compare the sides and note what there is to do; None where it can not be done."""
@@ -137,11 +140,12 @@ class Sync:
             self._done[namespace] = replace(known, refused=str(expected(error)))
             return None
         union = unite(self.store.repository, namespace, ours, theirs)
+        leaks = self._leaks(union)
         self._done[namespace] = replace(
             known,
             received=known.received + union.received,
-            sent=union.sent,
-            blocked=self._leaks(union),
+            sent=0 if leaks else union.sent,
+            blocked=leaks,
         )
         return union
 
@@ -161,12 +165,10 @@ class Sync:
     def _offer(self, union: Union, ours: str | None, theirs: str | None) -> _Outgoing | None:
         leaks = self._leaks(union)
         known = self._done[union.namespace]
-        self._done[union.namespace] = replace(known, sent=union.sent, blocked=leaks)
+        self._done[union.namespace] = replace(known, sent=0 if leaks else union.sent, blocked=leaks)
         if not union.outgoing or ours is None or leaks:
             return None
-        commit = git_foreign_notes.put_on_top(
-            self.store.repository, ours, theirs, self.store.now()
-        )
+        commit = git_foreign_notes.put_on_top(self.store.repository, ours, theirs, self.store.now())
         return _Outgoing(ours, commit)
 
     def _push(
@@ -187,10 +189,10 @@ class Sync:
         """Wait a moment for somebody who is just pushing."""
         if attempt >= PATIENCE:
             told = "; ".join(f"{one}: {reason}" for one, reason in refused.items())
+            by_hand = f"git push {self.remote.name} {next(iter(refused)).ref}"
             raise CommandFailed(
                 f"{self.remote.name} refuses the push, though it did not move: {told}",
-                hint=f"ask who runs it whether refs/notes may be pushed: git push {self.remote.name}"
-                f" {next(iter(refused)).ref}",
+                hint=f"ask who runs it whether notes may be pushed; by hand: {by_hand}",
             )
         time.sleep(random.uniform(0, _PAUSE_SECONDS))  # noqa: S311  no secret
 

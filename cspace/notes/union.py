@@ -15,7 +15,6 @@ from cspace.notes.store import NotesStore
 from cspace.notes.writing import change_until_done, exclusive
 
 
-
 @dataclass(frozen=True, slots=True)
 class Note:
     """A commit's note on two sides and what it becomes; empty where a side has none."""
