@@ -34,7 +34,7 @@ class Item:
     @property
     def embedded(self) -> str:
         """What an embedder is given of it."""
-        return f"{self.title}\n\n{self.text}" if self.text else self.title
+        return embedded(self.title, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,15 @@ class Kept:
     Attributes:
         state: what was given with the last change.
         embedder: whose vectors it has; None before the first.
-        dimensions: of those vectors; 0 before the first.
     """
 
     state: Mapping[str, str]
     embedder: str | None
-    dimensions: int
+
+
+def embedded(title: str, text: str) -> str:
+    """Return what an embedder is given of a title and a text."""
+    return f"{title}\n\n{text}" if text else title
 
 
 def digest_of(text: str) -> bytes:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from cspace import git, git_history, git_notes
 from cspace.errors import Conflict, NotFound, UsageError
-from cspace.notes.anchors import NOT_FOUND, Found, Kind, find_anchors
 from cspace.notes.memory import removed_ids
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
@@ -20,6 +19,7 @@ from cspace.notes.orphans import Placed, Standing, place_memories
 from cspace.notes.record import RESOLUTION, TOMBSTONE
 from cspace.notes.rewritten import load_rewritten
 from cspace.notes.store import NotesStore
+from cspace.notes.successors import NOT_FOUND, Found, Kind, find_successors
 from cspace.notes.union import add_notes, list_notes
 
 _GONE = Found(None, "git has thrown the commit away, and with it what it changed", ())
@@ -71,7 +71,7 @@ def plan_rescue(store: NotesStore) -> tuple[Proposal, ...]:
         one for one in place_memories(store.repository, store.iter_memories()) if one.is_orphan
     ]
     here = {one.memory.commit for one in orphans if one.standing is Standing.ORPHANED}
-    found = find_anchors(load_rewritten(store.repository, here)) if here else {}
+    found = find_successors(load_rewritten(store.repository, here)) if here else {}
     by_commit = defaultdict(list)
     for one in orphans:
         by_commit[one.memory.commit].append(one)

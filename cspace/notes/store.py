@@ -158,7 +158,7 @@ class NotesStore:
             near = itertools.islice(self._read(wanted.namespace, start), MOST_NAMED)
             if names := [memory.reference for memory in near]:
                 return f"near it: {', '.join(names)}"
-        return f"see what there is: cspace notes list {wanted.namespace}"
+        return f"see what there is: cspace notes list --namespace {wanted.namespace}"
 
     def iter_memories(self, namespaces: Iterable[Namespace] | None = None) -> Iterator[Memory]:
         """Yield all memories, namespace by namespace, in no order that means anything."""
@@ -277,5 +277,8 @@ def _resolve(notes: NotesTree, revision: str) -> str:
 
 
 def _longer(memories: tuple[Memory, ...]) -> list[str]:
-    """Return names that tell memories apart whose short ones do not."""
+    """Return names that tell memories apart, whose short ones may not."""
+    short = [one.reference for one in memories]
+    if len(set(short)) == len(short):
+        return short
     return [f"{one.namespace}:{one.commit}/{one.id}" for one in memories]

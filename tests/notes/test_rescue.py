@@ -8,10 +8,10 @@ import pytest
 
 from cspace import proc
 from cspace.errors import Conflict, NotFound, UsageError
-from cspace.notes.anchors import Kind
 from cspace.notes.namespaces import Namespace
 from cspace.notes.orphans import Standing, observe_standings, place_memories
 from cspace.notes.rescue import Proposal, apply_rescue, choose_rescue, plan_rescue
+from cspace.notes.successors import Kind
 from tests.notes.clones import DECISIONS, Person, clone, make_bare
 
 
