@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +85,9 @@ class NotesRemote:
         with self._telling("push"):
             refused = self._git.push({one.ref: tip for one, tip in tips.items()}, leases)
         for one, tip in tips.items():
-            if not refused and tip != expected.get(one):
-                git.update_ref(self.repository, self.ref(one), tip, expected.get(one))
+            if not refused:
+                with contextlib.suppress(CommandFailed):  # git did it itself, as configured
+                    git.update_ref(self.repository, self.ref(one), tip, expected.get(one))
         return {one: refused[one.ref] for one in Namespace if one.ref in refused}
 
     @property
@@ -94,7 +95,7 @@ class NotesRemote:
         objects = git_objects.object_directory(self.repository)
         return GitRemote(self.repository, objects, self.name)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _telling(self, phase: str) -> Iterator[None]:
         started = time.monotonic()
         self.report(Event(self.name, phase, State.STARTED))
