@@ -11,7 +11,7 @@ from cspace.cli.notes_read import EMPTY
 from cspace.cli.notes_show import ABBREVIATED, count_memories
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
-from cspace.errors import CspaceError, Diagnosed
+from cspace.errors import CspaceError, Diagnosed, UsageError
 
 if TYPE_CHECKING:
     from cspace.index.embedder import Embedder, Missing
@@ -46,8 +46,7 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
         render.show_table(("NAMESPACE", "MEMORIES", "TIP"), cells)
     else:
         render.note(EMPTY)
-    render.show_lines([f"index: {_index_line(index)}"])
-    _show_embedder(embedder)
+    _show_index(index, embedder)
 
 
 def reindex(context: typer.Context, *, as_json: AsJson = False) -> None:
@@ -61,13 +60,14 @@ def reindex(context: typer.Context, *, as_json: AsJson = False) -> None:
     from cspace.index.embedder import Missing  # noqa: PLC0415  only what it is needed for
 
     deps: Deps = context.obj
-    catalog, embedder = deps.notes_catalog(), _fetch(deps)
+    catalog, (embedder, failure) = deps.notes_catalog(), _fetch(deps)
     index = catalog.reindex(deps.report, None if isinstance(embedder, Missing) else embedder)
     if as_json:
         render.show_json(index=index, embedder=_plain_embedder(embedder))
     else:
-        render.show_lines([f"index: {_index_line(index)}"])
-        _show_embedder(embedder)
+        _show_index(index, embedder)
+    if failure is not None:
+        raise failure
 
 
 def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
@@ -94,12 +94,20 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
         render.show_lines([f"the index is what git says: {count_memories(many)}"])
 
 
-def _index_line(index: CatalogState) -> str:
+def _show_index(index: CatalogState, embedder: Embedder | Missing) -> None:
+    from cspace.index.embedder import Missing  # noqa: PLC0415  as above
+
+    behind = 0 if isinstance(embedder, Missing) else index.without_vector
     parts = [count_memories(sum(index.counts.values()))]
     parts += [f"built anew: {index.rebuilt}"] if index.rebuilt else []
-    parts += [f"{index.without_vector} not embedded"] if index.without_vector else []
+    parts += [f"{behind} not embedded"] if behind else []
     parts += ["in memory only: its directory can not be written"] if index.in_memory else []
-    return ", ".join(parts)
+    render.show_lines([f"index: {', '.join(parts)}"])
+    if isinstance(embedder, Missing):
+        render.show_lines([f"search: by words only: {embedder.reason}"])
+        render.note(f"hint: {embedder.hint}")
+    else:
+        render.show_lines([f"search: by words and by meaning ({embedder.id})"])
 
 
 def _compare(catalog: Catalog) -> tuple[Difference, ...]:
@@ -137,20 +145,17 @@ def _plain_embedder(embedder: Embedder | Missing) -> dict[str, object]:
     }
 
 
-def _show_embedder(embedder: Embedder | Missing) -> None:
+def _fetch(deps: Deps) -> tuple[Embedder | Missing, CspaceError | None]:
+    """Return what embeds, after its download; and why that failed, which words do without."""
+    try:
+        return deps.fetch_embedder(), None
+    except UsageError as error:  # offline, which somebody wants
+        return _missing(error), None
+    except CspaceError as error:
+        return _missing(error), error
+
+
+def _missing(error: CspaceError) -> Missing:
     from cspace.index.embedder import Missing  # noqa: PLC0415  as above
 
-    if isinstance(embedder, Missing):
-        render.show_lines([f"search: by words only: {embedder.reason}"])
-        render.note(f"hint: {embedder.hint}")
-    else:
-        render.show_lines([f"search: by words and by meaning ({embedder.id})"])
-
-
-def _fetch(deps: Deps) -> Embedder | Missing:
-    """Return what embeds, after its download; words are enough where that fails."""
-    try:
-        return deps.fetch_embedder()
-    except CspaceError as error:
-        render.show_error(error)
-        return deps.embedder()
+    return Missing(str(error), error.hint or "cspace notes reindex")

@@ -19,6 +19,7 @@ from cspace.cli.notes_options import (
     get_namespaces,
     path_in,
 )
+from cspace.cli.notes_read import EMPTY
 from cspace.cli.notes_show import count_memories, files_of, plain_memory, show_files, show_memory
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
@@ -102,7 +103,9 @@ def recall(  # noqa: PLR0913  one parameter an option
     if not found.hits:
         raise NotFound(
             f"nothing here is about {question.query!r}",
-            hint="other words, or fewer filters; what there is: cspace notes list",
+            hint="other words, or fewer filters; what there is: cspace notes list"
+            if catalog.store.tips()
+            else EMPTY,
         )
 
 

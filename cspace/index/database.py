@@ -95,9 +95,16 @@ def connect(path: Path, *, to_change: bool) -> apsw.Connection:
 
 
 def create(path: Path | None) -> apsw.Connection:
-    """Create an empty one where nothing is; in memory without a path."""
+    """Create an empty one where nothing is; in memory without a path.
+
+    Raises:
+        ReadOnlyIndex: nothing can be created there.
+    """
     with translated(path):
-        db = _settled(apsw.Connection(str(path) if path else ":memory:"))
+        try:
+            db = _settled(apsw.Connection(str(path) if path else ":memory:"))
+        except apsw.CantOpenError as error:
+            raise ReadOnlyIndex(f"{path}: {error}") from error
         # Nobody reads it before it is whole, and a half one is thrown away.
         db.execute("pragma synchronous = off")
         with db:

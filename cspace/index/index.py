@@ -11,7 +11,7 @@ import apsw
 
 from cspace.index import database, fusion, lexical, nearest, vectors
 from cspace.index.allowed import allow
-from cspace.index.database import translated
+from cspace.index.database import BrokenIndex, translated
 from cspace.index.items import add_items, remove_group
 from cspace.index.model import Filters, Hit, Item, Kept
 from cspace.index.words import Asked, asked_of
@@ -58,8 +58,10 @@ class Index:
         """Return what it was made from, and by which embedder."""
         with translated(self.path):
             said = dict(self.db.execute("select key, value from meta"))
-        state = json.loads(said.get("state", "{}"))
-        return Kept(state, said.get("embedder"))
+        try:
+            return Kept(json.loads(said.get("state", "{}")), said.get("embedder"))
+        except ValueError as error:
+            raise BrokenIndex(f"{self.path}: {error}", hint="cspace notes reindex") from error
 
     def apply(
         self, removed: Iterable[str], items: Iterable[Item], state: Mapping[str, str]

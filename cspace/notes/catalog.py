@@ -11,7 +11,7 @@ from pathlib import Path
 from cspace.docstore.ranking import parse_query
 from cspace.errors import Conflict, CspaceError, UsageError
 from cspace.events import Event, Report, State
-from cspace.index.database import BrokenIndex
+from cspace.index.database import BrokenIndex, ReadOnlyIndex
 from cspace.index.embedder import Embedder, Missing
 from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
@@ -103,7 +103,7 @@ class Catalog:
         Raises:
             CspaceError: git lists notes that can not be read; the index is as it was.
         """
-        report(Event("notes", "index", State.STARTED))
+        report(Event("notes", "index", State.STARTED, "from git"))
         tips = self.store.tips()
         if tips or self.path.is_file():
             with self._file.locked():
@@ -214,7 +214,7 @@ class Catalog:
             if old := self._file.open_as_it_is():
                 return old
             raise
-        except OSError:
+        except (OSError, ReadOnlyIndex):
             return self._memorised()
 
     def _memorised(self) -> Index:
@@ -260,7 +260,9 @@ class Catalog:
     def _embed_all(self, index: Index, embedder: Embedder, report: Report) -> None:
         self._expect(index, embedder)
         total, done = index.count_missing(), 0
-        report(Event("notes", "embed", State.STARTED, total=total))
+        if not total:
+            return
+        report(Event("notes", "embed", State.STARTED, f"{total} texts", total=total))
         # Bounded: another one put in the index's place does not show here what was embedded.
         while done < total and (taken := self._embed(index, embedder, BATCH)):
             done += taken

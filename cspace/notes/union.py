@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace import git_notes
-from cspace.git_notes import NotesTree
+from cspace.git_notes_tree import NotesTree
 from cspace.notes.merge import merge_notes
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import parse_note
 from cspace.notes.store import NotesStore
-from cspace.notes.writing import change_until_done, exclusive
+from cspace.notes.writing import exclusive, until_done
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,9 @@ def add_notes(
 
     if additions:
         with exclusive(store.place, store.by, store.owner):
-            change_until_done(store.repository, namespace.ref, plan, store.now())
+            until_done(
+                lambda: git_notes.change_notes(store.repository, namespace.ref, plan, store.now())
+            )
     return tuple(sorted(changed))
 
 

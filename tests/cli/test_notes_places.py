@@ -41,7 +41,7 @@ def test_a_repository_without_a_commit_has_nothing_to_keep_a_memory_with(tmp_pat
     words = ("capture", "decisions", "--summary", "s", "--body", "b")
     done = notes(*words, cwd=tmp_path, ok=3)
     assert "HEAD" in done.stderr
-    assert "hint: " in done.stderr
+    assert "hint: make one: git commit" in done.stderr
 
 
 def test_an_agents_directory_hazard_no_git_runs_there(repo: Path, home: Path) -> None:

@@ -44,25 +44,22 @@ def found(where: Path, *words: str) -> set[str]:
 ALL = {"Chose Redis for sessions", "is not reachable", "keys never expire"}
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ((), ALL),
-        (("--namespace", "decisions", "--namespace", "reviews"), ALL - {"is not reachable"}),
-        (("--spec", "auth"), ALL - {"is not reachable"}),
-        (("--tag", "ci"), {"is not reachable"}),
-        (("--file", "src/auth/token.py"), {"is not reachable"}),
-        (("--file", "src"), {"is not reachable"}),
-        (("--reviewed", "src/auth/token.py"), {"keys never expire"}),
-        (("--author", "test person"), ALL),
-        (("--since", "1d"), ALL),
-        (("--status", "open"), ALL - {"Chose Redis for sessions"}),
-    ],
-)
-def test_each_filter_leaves_what_it_says(
-    filled: Path, words: tuple[str, ...], expected: set[str]
-) -> None:
-    assert found(filled, *words) == expected
+FILTERS = {
+    "": ALL,
+    "--namespace decisions --namespace reviews": ALL - {"is not reachable"},
+    "--spec auth": ALL - {"is not reachable"},
+    "--tag ci": {"is not reachable"},
+    "--file src/auth/token.py": {"is not reachable"},
+    "--file src": {"is not reachable"},
+    "--reviewed src/auth/token.py": {"keys never expire"},
+    "--author person": ALL,
+    "--since 1d": ALL,
+    "--status open": ALL - {"Chose Redis for sessions"},
+}
+
+
+def test_each_filter_leaves_what_it_says(filled: Path) -> None:
+    assert {words: found(filled, *words.split()) for words in FILTERS} == FILTERS
 
 
 def test_a_path_is_meant_from_where_one_stands(filled: Path) -> None:
@@ -75,6 +72,11 @@ def test_nothing_found_is_exit_3_with_the_next_step(filled: Path) -> None:
     done = notes("recall", "kubernetes", cwd=filled, ok=3)
     assert "nothing here is about 'kubernetes'" in done.stderr
     assert "cspace notes list" in done.stderr
+
+
+def test_where_no_memory_is_recall_says_how_to_keep_one(repo: Path) -> None:
+    done = notes("recall", "kubernetes", cwd=repo, ok=3)
+    assert "hint: no memories of commits here" in done.stderr
 
 
 def test_a_hit_says_why_and_the_answer_says_how_it_was_looked_for(filled: Path) -> None:
@@ -168,6 +170,14 @@ def test_offline_nothing_is_fetched_and_words_are_enough(filled: Path, home: Pat
     assert "index: 3 memories" in done.stdout
     assert "search: by words only: " in done.stdout
     assert not (home / ".cache/cspace").exists()
+
+
+def test_a_download_that_fails_is_said_and_the_index_is_made_all_the_same(filled: Path) -> None:
+    mirror = {"PIP_INDEX_URL": "http://127.0.0.1:1/simple"}
+    done = notes("reindex", cwd=filled, env=mirror, ok=5)
+    assert "index: 3 memories" in done.stdout
+    assert "could not be fetched" in done.stderr
+    assert (filled / ".git/cspace/index.db").is_file()
 
 
 def test_the_setting_chooses_the_model(filled: Path, home: Path) -> None:
