@@ -89,6 +89,24 @@ def test_a_hit_says_why_and_the_answer_says_how_it_was_looked_for(filled: Path) 
     assert (told["mode"], bool(told["reason"])) == ("lexical", True)
 
 
+def test_a_search_by_words_loads_sqlite_and_nothing_that_meaning_needs(filled: Path) -> None:
+    notes("recall", "redis", cwd=filled)
+    code = """
+import sys
+from cspace.cli.app import main
+sys.argv = ["cspace", "notes", "recall", "redis"]
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+    done = subprocess.run(
+        (sys.executable, "-c", code), cwd=filled, capture_output=True, text=True, check=True
+    )
+    heavy = {"apsw", "sqlite_vec", "numpy", "tokenizers", "pydantic", "yaml", "docker", "mcp"}
+    assert heavy.intersection(done.stderr.split()) == {"apsw"}
+
+
 def test_full_prints_bodies_and_files_what_the_commit_changed(filled: Path) -> None:
     assert "No route." not in notes("recall", "reachable", cwd=filled).stdout
     assert "No route." in notes("recall", "reachable", "--full", cwd=filled).stdout
