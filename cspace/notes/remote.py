@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cspace import git, git_objects
-from cspace.errors import CommandFailed, CspaceError
+from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.events import Event, Report, State, ignore
 from cspace.git_remote import DEFAULT, GitRemote, choose_remote
-from cspace.notes.namespaces import Namespace
+from cspace.notes.namespaces import PREFIX, Namespace
 
 TRACKING = "refs/cspace/notes"
 # For an answer; a fetch and a push take as long as they take.
@@ -116,14 +116,13 @@ def find_remote(repository: Path, name: str | None, report: Report = ignore) -> 
     """Find a configured remote: the one that is named, else origin, else the only one.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or no ref can have its name.
         NotFound: none has that name.
-        CommandFailed: git could keep no ref of its name.
     """
     add = shlex.join(("git", "-C", str(repository), "remote", "add", DEFAULT, "URL"))
     chosen = choose_remote(list_remotes(repository), name, where=repository, add=add)
     if _NO_REF_NAME.search(chosen):
-        raise CommandFailed(
+        raise UsageError(
             f"remote {chosen!r}: no ref can have that name",
             hint=shlex.join(("git", "remote", "rename", chosen, DEFAULT)),
         )
@@ -160,7 +159,8 @@ def find_offer(repository: Path, seconds: float = QUICK_SECONDS) -> Offer | None
     Returns:
         None where notes are here, there is no remote, it has none, or it does not answer in time.
     """
-    if any(one.ref in git.list_refs(repository, one.ref) for one in Namespace):
+    here = git.list_refs(repository, PREFIX.rstrip("/"))
+    if any(one.ref in here for one in Namespace):
         return None
     try:
         remote = replace(find_remote(repository, None), env=_silent(repository))
