@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cspace import git, git_objects
-from cspace.errors import CommandFailed, CspaceError
+from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.events import Event, Report, State, ignore
 from cspace.git_remote import DEFAULT, GitRemote, choose_remote
-from cspace.notes.namespaces import Namespace
+from cspace.notes.namespaces import PREFIX, Namespace
 
 TRACKING = "refs/cspace/notes"
 # For an answer; a fetch and a push take as long as they take.
@@ -30,6 +31,7 @@ class NotesRemote:
     repository: Path
     name: str
     report: Report = ignore
+    env: Mapping[str, str] = field(default_factory=dict)
 
     def ref(self, namespace: Namespace) -> str:
         """Return where a namespace of the remote is kept here."""
@@ -93,7 +95,7 @@ class NotesRemote:
     @property
     def _git(self) -> GitRemote:
         objects = git_objects.object_directory(self.repository)
-        return GitRemote(self.repository, objects, self.name)
+        return GitRemote(self.repository, objects, self.name, self.env)
 
     @contextlib.contextmanager
     def _telling(self, phase: str) -> Iterator[None]:
@@ -114,14 +116,13 @@ def find_remote(repository: Path, name: str | None, report: Report = ignore) -> 
     """Find a configured remote: the one that is named, else origin, else the only one.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or no ref can have its name.
         NotFound: none has that name.
-        CommandFailed: git could keep no ref of its name.
     """
     add = shlex.join(("git", "-C", str(repository), "remote", "add", DEFAULT, "URL"))
     chosen = choose_remote(list_remotes(repository), name, where=repository, add=add)
     if _NO_REF_NAME.search(chosen):
-        raise CommandFailed(
+        raise UsageError(
             f"remote {chosen!r}: no ref can have that name",
             hint=shlex.join(("git", "remote", "rename", chosen, DEFAULT)),
         )
@@ -158,14 +159,24 @@ def find_offer(repository: Path, seconds: float = QUICK_SECONDS) -> Offer | None
     Returns:
         None where notes are here, there is no remote, it has none, or it does not answer in time.
     """
-    if any(one.ref in git.list_refs(repository, one.ref) for one in Namespace):
+    here = git.list_refs(repository, PREFIX.rstrip("/"))
+    if any(one.ref in here for one in Namespace):
         return None
     try:
-        remote = find_remote(repository, None)
+        remote = replace(find_remote(repository, None), env=_silent(repository))
         there = remote.list_tips(seconds)
     except CspaceError:
         return None
     return Offer(remote.name, tuple(one for one in Namespace if one in there)) if there else None
+
+
+def _silent(repository: Path) -> dict[str, str]:
+    """Return the variables with which nobody is asked for a password, as far as we can say."""
+    chosen = any(os.environ.get(name) for name in ("GIT_SSH", "GIT_SSH_COMMAND"))
+    quiet = {"GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
+    if chosen or git.config_value(repository, "core.sshCommand"):
+        return quiet
+    return quiet | {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 
 
 def hint_where_none(repository: Path) -> str | None:

@@ -234,6 +234,22 @@ def test_people_who_sync_at_once_all_get_through(
     assert ann.summaries() == [f"Of {number}" for number in range(len(people))]
 
 
+def test_what_is_captured_while_a_sync_runs_is_kept(ann: Person, bob: Person) -> None:
+    def capture() -> None:
+        for number in range(12):
+            ann.capture(f"Meanwhile {number}")
+
+    bob.capture("Of Bob")
+    bob.sync()
+    thread = threading.Thread(target=capture)
+    thread.start()
+    while thread.is_alive():
+        ann.sync()
+    ann.sync(), bob.sync()
+    assert bob.summaries() == ann.summaries()
+    assert len(bob.summaries()) == 13
+
+
 def test_a_remote_without_atomic_pushes_gets_them_one_by_one(
     ann: Person, bob: Person, bare: Path
 ) -> None:
