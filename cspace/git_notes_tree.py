@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from cspace.errors import CommandFailed
+from cspace.errors import CspaceError
 from cspace.git_import import AUTHOR, BlobReader
 from cspace.git_pack import NewObject
 
@@ -46,14 +46,14 @@ class NotesTree:
     Attributes:
         tip: the commit, None where there is none yet.
         reader: of the repository's other objects.
-        new: objects that git has to take up.
+        new: objects that git has to take up, by id.
     """
 
     tip: str | None
     reader: BlobReader
     _root: _Directory
     algorithm: str = "sha1"
-    new: list[NewObject] = field(default_factory=list)
+    new: dict[str, NewObject] = field(default_factory=dict)
 
     def read(self, name: str) -> bytes | None:
         """Return the note of an object, None where it has none."""
@@ -100,15 +100,17 @@ class NotesTree:
         return above.opened[name]
 
     def _store(self, kind: str, content: bytes) -> str:
-        self.new.append(NewObject(kind, content))
-        return self.new[-1].id(self.algorithm)
+        new = NewObject(kind, content)
+        one = new.id(self.algorithm)
+        self.new[one] = new
+        return one
 
 
 def open_notes(reader: BlobReader, ref: str) -> NotesTree:
     """Open the notes that a ref is at; where there is no such ref there are none.
 
     Raises:
-        CommandFailed: it is at no commit.
+        CspaceError: it is at no commit.
     """
     found = reader.read_object(ref)
     tip = found.id if found else None
@@ -119,7 +121,7 @@ def open_notes(reader: BlobReader, ref: str) -> NotesTree:
 def _load(reader: BlobReader, name: str) -> _Directory:
     found = reader.read_object(name)
     if found is None or found.kind != "tree":
-        raise CommandFailed(f"git has no tree {name}", hint="look at it: git fsck")
+        raise CspaceError(f"{name} is no tree of notes", hint="look at it: git fsck")
     directory, at, width = _Directory(), 0, len(found.id) // 2
     while at < len(found.content):
         end = found.content.index(b"\0", at)
