@@ -64,6 +64,7 @@ bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.cli
 	$(BIN)/python -m bench.context
 	$(BIN)/python -m bench.memory
+	$(BIN)/python -m bench.notes
 	$(BIN)/python -m bench.up
 	$(BIN)/python -m bench.fleet
 	$(BIN)/python -m bench.down

@@ -10,10 +10,11 @@ from cspace.errors import CspaceError
 from cspace.git_import import AUTHOR, BlobReader
 from cspace.git_pack import NewObject
 
-# A directory with more notes gets directories for the notes to come, as git itself makes them.
+# A directory that would have more notes gets directories for them, of the form that git makes.
 MOST_IN_DIRECTORY = 256
 _MESSAGE = "Notes added by 'cspace notes'"
 _TREE, _FILE = b"40000", b"100644"
+_HEX = frozenset(b"0123456789abcdef")
 
 
 @dataclass(slots=True)
@@ -32,11 +33,8 @@ class _Directory:
     def has_directory(self, name: bytes) -> bool:
         return name in self.opened or self.entries.get(name, (b"", ""))[0] == _TREE
 
-    @property
-    def is_full(self) -> bool:
-        """Whether a new note goes below it."""
-        has_directories = any(mode == _TREE for mode, _ in self.entries.values())
-        return bool(self.opened) or has_directories or len(self.entries) >= MOST_IN_DIRECTORY
+    def has_directories(self) -> bool:
+        return bool(self.opened) or any(mode == _TREE for mode, _ in self.entries.values())
 
 
 @dataclass(slots=True)
@@ -78,13 +76,25 @@ class NotesTree:
         if content is None:
             directory.entries.pop(rest, None)
         else:
-            while rest not in directory.entries and directory.is_full and len(rest) > 2:
-                below = directory.opened[rest[:2]] = _Directory()
-                directory, rest = below, rest[2:]
+            if rest not in directory.entries and self._makes_way(directory, len(rest)):
+                directory = directory.opened.setdefault(rest[:2], _Directory())
+                rest = rest[2:]
                 way.append((directory, rest))
             directory.entries[rest] = (_FILE, self._store("blob", content))
         for each, _ in way:
             each.is_changed = True
+
+    def _makes_way(self, directory: _Directory, length: int) -> bool:
+        """Tell whether a new note goes below a directory; its notes go there when it is full."""
+        if length <= 2 or directory.has_directories():
+            return length > 2
+        if len(directory.entries) < MOST_IN_DIRECTORY:
+            return False
+        notes = [one for one in directory.entries if len(one) == length and _HEX.issuperset(one)]
+        for name in notes:
+            below = directory.opened.setdefault(name[:2], _Directory(is_changed=True))
+            below.entries[name[2:]] = directory.entries.pop(name)
+        return True
 
     def _way(self, name: bytes) -> Iterator[tuple[_Directory, bytes]]:
         """Yield each directory on the way to a note, with what is left of the name there."""

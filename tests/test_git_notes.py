@@ -93,11 +93,32 @@ def test_git_goes_on_where_we_left_a_tree(repo: Path) -> None:
 
 def test_a_note_is_removed_and_its_empty_directory_with_it(repo: Path) -> None:
     write(repo, dict.fromkeys(names(MOST_IN_DIRECTORY + 1), b"x"))
-    write(repo, {names(MOST_IN_DIRECTORY + 1)[-1]: None})
+    alone = {one[:2]: one for one in names(MOST_IN_DIRECTORY + 1)}
+    removed = next(one for two, one in alone.items() if sum(n[:2] == two for n in names(257)) == 1)
+    write(repo, {removed: None})
     assert len(list_notes(repo, REF)) == MOST_IN_DIRECTORY
-    assert "/" not in git(repo, "ls-tree", "-r", "--name-only", REF).text
-    write(repo, dict.fromkeys(names(MOST_IN_DIRECTORY)))
+    assert removed[:2] not in git(repo, "ls-tree", "--name-only", REF).text.split()
+    write(repo, dict.fromkeys(names(MOST_IN_DIRECTORY + 1)))
     assert list_notes(repo, REF) == {}
+
+
+def test_the_same_notes_make_the_same_tree_in_whatever_order(repo: Path) -> None:
+    wanted = dict.fromkeys(names(MOST_IN_DIRECTORY + 40), b"x")
+    at_once = write(repo, dict(wanted))
+    git(repo, "update-ref", "-d", REF)
+    for part in range(3):
+        write(repo, {one: b"x" for number, one in enumerate(wanted) if number % 3 == 2 - part})
+    assert git(repo, "diff", "--raw", at_once, REF).text == ""
+
+
+def test_new_notes_beside_directories_and_flat_ones_replace_neither(repo: Path) -> None:
+    write(repo, dict.fromkeys(names(400), b"x"))
+    git(repo, "notes", f"--ref={REF}", "remove", *names(300), "--ignore-missing")
+    before = list_notes(repo, REF)
+    fresh = dict.fromkeys(names(900)[400:], b"y")
+    write(repo, dict(fresh))
+    assert set(list_notes(repo, REF)) == set(before) | set(fresh)
+    assert by_git(repo) == list_notes(repo, REF)
 
 
 def test_what_is_no_note_in_a_tree_stays_and_is_none(repo: Path) -> None:
