@@ -69,11 +69,13 @@ class Shape:
 
     def _near(self, topics: NDArray[np.int64], distance: float) -> Vectors:
         found = self.common + self.topics[topics] + distance * self._noise(len(topics))
-        return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype("<f4")
+        unit: Vectors = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype("<f4")
+        return unit
 
     def _noise(self, count: int) -> NDArray[np.float64]:
         noise: NDArray[np.float64] = self.source.normal(size=(count, DIMENSIONS)) * self.scales
-        return noise @ self.turn
+        turned: NDArray[np.float64] = noise @ self.turn
+        return turned
 
 
 @dataclass
