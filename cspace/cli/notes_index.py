@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Show how many memories of commits there are, and what finds them.
+    """Show how many memories there are, and what finds them.
 
     Counts come from git itself. Only the index, which is derived, is brought up to date. A memory
     is orphaned when history does not reach its commit any more. Where none is here a remote is
