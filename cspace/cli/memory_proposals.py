@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
-from cspace.cli.memory_body import (
-    Append,
-    Body,
-    BodyFile,
-    Description,
-    Force,
-    Stdin,
-    TypeName,
-    choose_operation,
-    read_body,
-)
+from cspace.cli.body import Body, BodyFile, Stdin, read_body
+from cspace.cli.memory_body import Append, Description, Force, TypeName, choose_operation
 from cspace.cli.memory_review import (
     age,
     complete_proposal,

@@ -7,18 +7,9 @@ from typing import Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.body import Body, BodyFile, Stdin, read_body
 from cspace.cli.editor import edited
-from cspace.cli.memory_body import (
-    Append,
-    Body,
-    BodyFile,
-    Description,
-    Force,
-    Stdin,
-    TypeName,
-    choose_operation,
-    read_body,
-)
+from cspace.cli.memory_body import Append, Description, Force, TypeName, choose_operation
 from cspace.cli.memory_desk import Desk
 from cspace.cli.memory_scope import (
     PersonaName,

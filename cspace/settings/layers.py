@@ -29,7 +29,10 @@ PROJECT_FILES = (".cspace.json", LOCAL_FILE)
 # Ours, but not settings: what instances, tests and demos carry in their environment.
 NOT_SETTINGS = frozenset(
     f"{PREFIX}{name}"
-    for name in ("DEBUG", "DEMO", "GIT_EMAIL", "GIT_NAME", "HOME", "IMAGE", "INSTANCE", "SOAK")
+    for name in (
+        *("DEBUG", "DEMO", "GIT_EMAIL", "GIT_NAME", "HOME", "IMAGE", "INSTANCE", "OFFLINE"),
+        "SOAK",
+    )
 )
 
 

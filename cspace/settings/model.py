@@ -23,6 +23,7 @@ _SECRET_NAME = re.compile(
 )
 # Of a limit: what the machine suggests.
 AUTO: Final = "auto"
+DEFAULT_MODEL: Final = "all-MiniLM-L6-v2"
 _SHOWN_LENGTH = 80
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -168,6 +169,23 @@ class Firewall(_Group):
     ] = ()
 
 
+class Notes(_Group):
+    """How memories of commits are found."""
+
+    model: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$",
+            max_length=200,
+            description="The model that memories of commits are found by. Another one than the"
+            " default needs the package sentence-transformers."
+            " Only the user sets it, never a project's files.",
+        ),
+        Expected("a model's name"),
+        SetBy.USER,
+    ] = DEFAULT_MODEL
+
+
 class Settings(_Group):
     """Settings of cspace: ~/.cspace/config.json, .cspace.json and .cspace.local.json."""
 
@@ -191,6 +209,7 @@ class Settings(_Group):
     ] = ""
     limits: Annotated[Limits, Expected("an object")] = Limits()
     firewall: Annotated[Firewall, Expected("an object")] = Firewall()
+    notes: Annotated[Notes, Expected("an object")] = Notes()
     ca_bundle: Annotated[
         Path | None,
         AfterValidator(_absolute),

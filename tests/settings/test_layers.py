@@ -31,6 +31,7 @@ def value_of(loaded: Loaded, key: str) -> Any:
         ("CSPACE_LIMITS__CPUS", "2", "limits.cpus", 2.0),
         ("CSPACE_LIMITS__MEMORY", "4g", "limits.memory", "4g"),
         ("CSPACE_LIMITS__PIDS", "null", "limits.pids", None),
+        ("CSPACE_NOTES__MODEL", "org/other", "notes.model", "org/other"),
         ("CSPACE_LIMITS", '{"cpus": 0.5}', "limits.cpus", 0.5),
         ("CSPACE_FIREWALL__ENABLED", "false", "firewall.enabled", False),
         ("CSPACE_POST_CREATE", "[ -f Makefile ] && make", "post_create", "[ -f Makefile ] && make"),

@@ -271,7 +271,7 @@ def test_entries_are_sorted_and_hold_what_json_can_hold(place: Place) -> None:
 
 
 def test_every_key_is_listed_also_when_its_object_is_empty(place: Place) -> None:
-    groups = {"limits", "firewall"}
+    groups = {"limits", "firewall", "notes"}
     keys = {".".join(path) for path, _ in iter_keys()} - groups
     loaded = place.load()
     assert {entry.key for entry in list_entries(loaded)} == keys == set(loaded.sources)

@@ -68,7 +68,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def test_every_key_says_who_may_set_it() -> None:
-    groups = {("limits",), ("firewall",)}
+    groups = {("limits",), ("firewall",), ("notes",)}
     rules = dict(iter_rules())
     assert set(rules) == {path for path, _ in iter_keys()} - groups
     assert all(isinstance(rule, SetBy) or rule.allows for rule in rules.values())
