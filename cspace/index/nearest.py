@@ -12,7 +12,7 @@ import apsw
 from cspace.index.signs import Signs
 
 # As many are compared by whole vectors of those that are nearest by bits.
-RERANKED = 200
+RERANKED = 300
 # So few are compared by whole vectors at once.
 MAX_EXACT = 3_000
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -38,15 +38,21 @@ class Signs:
         import numpy as np  # noqa: PLC0415  a search by words does without
 
         if self._ids is None or self._columns is None:
-            rows: list[tuple[int, bytes]] = db.execute("select id, bits from bits").fetchall()  # type: ignore[assignment]  the table says so
-            self._ids = np.fromiter((one for one, _ in rows), np.int64, len(rows))
-            self._columns = _columns(b"".join(bits for _, bits in rows), len(rows))
+            self._ids, self._columns = _read(db)
         asked = _columns(db.execute("select vec_quantize_binary(?)", (vector,)).get, 1)
         # A column for each row would be added up one by one.
         far = np.bitwise_count(self._columns ^ asked).sum(axis=0, dtype=np.uint16)
         if count >= len(far):
             return [int(one) for one in self._ids]
         return [int(one) for one in self._ids[np.argpartition(far, count)[:count]]]
+
+
+def _read(db: apsw.Connection) -> tuple[NDArray[np.int64], NDArray[np.uint8] | NDArray[np.uint64]]:
+    import numpy as np  # noqa: PLC0415  see above
+
+    rows: list[Any] = db.execute("select id, bits from bits").fetchall()
+    ids = np.fromiter((one for one, _ in rows), np.int64, len(rows))
+    return ids, _columns(b"".join(bits for _, bits in rows), len(rows))
 
 
 def _columns(bits: bytes, rows: int) -> NDArray[np.uint8] | NDArray[np.uint64]:
