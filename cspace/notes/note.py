@@ -18,7 +18,7 @@ from cspace.notes.record import ID_LENGTH, Record, head_of, identity
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Without an empty line, or the fence of the next record could close what is no header.
 _HEADER = re.compile(
-    rb"^---[ \t]*\r?\n((?:(?!---[ \t]*\r?$)(?![ \t\r]*$)[^\n]*\n)++)(?=---[ \t]*\r?(\n|\Z))",
+    rb"^---[ \t]*\r?\n((?:(?!---[ \t]*\r?$)(?![ \t\r]*$)[^\n]*\n)+)(?=---[ \t]*\r?(\n|\Z))",
     re.MULTILINE,
 )
 _REQUIRED = tuple(
