@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from cspace import git, git_objects
@@ -19,6 +19,7 @@ from cspace.instance.snapshot_git import create_scratch
 NOTES = "refs/notes"
 MOST_NOTES = 500_000
 LARGEST_NOTE = 1 << 20
+BUSY = "you are merging notes there: git notes merge --commit or --abort"
 _ATTEMPTS = 5
 _HEX = re.compile(rb"[0-9a-f]+")
 _IDENTITY = {
@@ -28,7 +29,7 @@ _IDENTITY = {
 }
 
 
-def merge_notes(repository: Path, prefix: str) -> tuple[str, ...]:
+def merge_notes(repository: Path, prefix: str, but: Collection[str] = ()) -> tuple[str, ...]:
     """Merge each notes ref that a workspace's repository had into the host's of that name.
 
     No line of a note is lost. Repeated, it changes nothing more. What can not be merged stays
@@ -36,6 +37,7 @@ def merge_notes(repository: Path, prefix: str) -> tuple[str, ...]:
 
     Args:
         prefix: what the refs that came out of the workspace are below, with the final slash.
+        but: the host's refs that somebody else merges.
 
     Returns:
         What was not merged and why, one sentence each.
@@ -45,9 +47,11 @@ def merge_notes(repository: Path, prefix: str) -> tuple[str, ...]:
     notices = []
     for name, theirs in found.items():
         ref = name.removeprefix(prefix)
+        if ref in but:
+            continue
         try:
             if ref in busy:
-                raise Conflict("you are merging notes there: git notes merge --commit or --abort")
+                raise Conflict(BUSY)
             _merge_into(repository, ref, theirs)
         except (CspaceError, OSError) as error:
             reason = str(expected(error)).strip().splitlines()[-1].strip()
@@ -79,10 +83,15 @@ def _merge_into(repository: Path, ref: str, theirs: str) -> None:
     raise Conflict("something else keeps moving it")
 
 
-def iter_notes(repository: Path, commit: str) -> Iterator[tuple[str, str]]:
+def iter_notes(
+    repository: Path, commit: str, *, largest: int = LARGEST_NOTE
+) -> Iterator[tuple[str, str]]:
     """Yield the object and the blob of each note that a commit holds.
 
     What an agent could have put in the place of notes is refused, early where it is endless.
+
+    Args:
+        largest: how many bytes a note may have.
 
     Raises:
         CspaceError: with what is wrong.
@@ -92,12 +101,12 @@ def iter_notes(repository: Path, commit: str) -> Iterator[tuple[str, str]]:
     for number, entry in enumerate(git_objects.iter_tree(repository, commit, trees=True)):
         if number >= MOST_NOTES:
             raise CspaceError(f"it holds more than {MOST_NOTES} notes")
-        name = _name(entry, len(commit))
+        name = _name(entry, len(commit), largest)
         if entry.kind == "blob":
             yield name, entry.id
 
 
-def _name(entry: git_objects.TreeEntry, length: int) -> str:
+def _name(entry: git_objects.TreeEntry, length: int, largest: int) -> str:
     """Return what a path of notes names, which has so many letters where it is a note's.
 
     Raises:
@@ -109,7 +118,7 @@ def _name(entry: git_objects.TreeEntry, length: int) -> str:
         raise CspaceError("it holds a path that names no object")
     if entry.kind == "blob" and len(name) != length:
         raise CspaceError("it holds a path that names no object")
-    if entry.size > LARGEST_NOTE:
+    if entry.size > largest:
         raise CspaceError(f"it holds a note of {entry.size} bytes")
     return name.decode("ascii")
 
