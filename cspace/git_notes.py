@@ -184,7 +184,7 @@ def _started(repository: Path, *words: str) -> Iterator[IO[bytes]]:
 
 def _to_unpack(repository: Path, notes: NotesTree) -> bytes:
     """Return the pack of what is to be single objects; of many, git keeps a pack instead."""
-    pack = dump_pack(notes.new, notes.algorithm)
+    pack = dump_pack(notes.new.values(), notes.algorithm)
     if len(notes.new) <= MOST_UNPACKED:
         return pack
     with tempfile.TemporaryFile() as file:

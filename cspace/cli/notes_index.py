@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from cspace.cli import render
-from cspace.cli.notes_read import EMPTY
+from cspace.cli.notes_elsewhere import (
+    describe_empty,
+    list_orphaned,
+    note_orphaned,
+    show_offer,
+)
 from cspace.cli.notes_show import ABBREVIATED, count_memories
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
@@ -28,24 +33,34 @@ def register(app: typer.Typer) -> None:
 
 
 def status(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Show how many memories of commits there are, and what finds them.
+    """Show how many memories there are, and what finds them.
 
-    Counts come from git itself. Only the index, which is derived, is brought up to date.
+    Counts come from git itself. Only the index, which is derived, is brought up to date. A memory
+    is orphaned when history does not reach its commit any more. Where none is here a remote is
+    asked once whether it has some.
 
     Example: cspace notes status --json
     """
+    from cspace.notes.remote import find_offer  # noqa: PLC0415  only what it is needed for
+
     deps: Deps = context.obj
     catalog, embedder = deps.notes_catalog(), deps.embedder()
     counts, tips, index = catalog.store.counts(), catalog.store.tips(), catalog.refresh()
+    orphaned, offer = list_orphaned(catalog.store), find_offer(catalog.store.repository)
+    rows = [(str(one), counts[one], orphaned.get(one, 0), tips[one]) for one in counts]
     if as_json:
-        rows = [{"namespace": one, "memories": counts[one], "tip": tips[one]} for one in counts]
-        render.show_json(namespaces=rows, index=index, embedder=_plain_embedder(embedder))
+        keys = ("namespace", "memories", "orphaned", "tip")
+        named = [dict(zip(keys, row, strict=True)) for row in rows]
+        told = _plain_embedder(embedder)
+        render.show_json(namespaces=named, index=index, embedder=told, offer=offer)
         return
-    if counts:
-        cells = [(str(one), str(counts[one]), tips[one][:ABBREVIATED]) for one in counts]
-        render.show_table(("NAMESPACE", "MEMORIES", "TIP"), cells)
+    if rows:
+        cells = [(*map(str, row[:3]), row[3][:ABBREVIATED]) for row in rows]
+        render.show_table(("NAMESPACE", "MEMORIES", "ORPHANED", "TIP"), cells)
     else:
-        render.note(EMPTY)
+        render.note(describe_empty(catalog.store))
+    show_offer(offer)
+    note_orphaned(orphaned)
     _show_index(index, embedder)
 
 
@@ -74,19 +89,24 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Compare the index of memories with what git holds.
 
     Memory by memory, after the index took over what is new, as it does for every recall. Where
-    they differ the exit code is 8.
+    they differ the exit code is 8. Orphaned memories are counted, and no difference.
 
     Example: cspace notes verify
     """
     catalog = context.obj.notes_catalog()
     tallies, differences = catalog.store.tallies(), _compare(catalog)
+    orphaned = list_orphaned(catalog.store)
     if as_json:
-        rows = [{"namespace": one} | render.plain(tallies[one]) for one in tallies]
+        rows = [
+            {"namespace": one, **render.plain(tallies[one]), "orphaned": orphaned.get(one, 0)}
+            for one in tallies
+        ]
         render.show_json(namespaces=rows, differences=differences)
     else:
         render.show_lines(_difference_line(one) for one in differences)
         for name, tally in tallies.items():
             _note_odd(name, tally)
+        note_orphaned(orphaned)
     if differences:
         raise Diagnosed("the index differs from git", hint="cspace notes reindex")
     if not as_json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.notes_elsewhere import describe_empty
 from cspace.cli.notes_options import (
     Namespaces,
     Since,
@@ -19,7 +20,6 @@ from cspace.cli.notes_options import (
     get_namespaces,
     path_in,
 )
-from cspace.cli.notes_read import EMPTY
 from cspace.cli.notes_show import count_memories, files_of, plain_memory, show_files, show_memory
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
@@ -105,7 +105,7 @@ def recall(  # noqa: PLR0913  one parameter an option
             f"nothing here is about {question.query!r}",
             hint="other words, or fewer filters; what there is: cspace notes list"
             if catalog.store.tips()
-            else EMPTY,
+            else describe_empty(catalog.store),
         )
 
 

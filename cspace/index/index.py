@@ -33,6 +33,7 @@ class Index:
 
     path: Path | None
     db: apsw.Connection
+    _file: tuple[int, int] = (0, 0)
     _compares: bool = False
 
     @classmethod
@@ -43,7 +44,12 @@ class Index:
             BrokenIndex: it is missing, of another version, or damaged.
             ReadOnlyIndex: it is to be changed, and can not be.
         """
-        return cls(path, database.connect(path, to_change=to_change))
+        found = _identity(path)
+        return cls(path, database.connect(path, to_change=to_change), found)
+
+    def is_in_place(self) -> bool:
+        """Tell whether the file at its path is still the one that was opened."""
+        return self.path is None or self._file == _identity(self.path)
 
     @classmethod
     def create(cls, path: Path | None) -> Index:
@@ -157,6 +163,14 @@ class Index:
         if not self._compares:
             database.load_vector_functions(self.db)
             self._compares = True
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 def _search(

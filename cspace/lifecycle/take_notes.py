@@ -15,9 +15,10 @@ from pathlib import Path
 from cspace import git, git_objects
 from cspace.clock import Clock, utc_now
 from cspace.errors import Conflict, CspaceError, expected
+from cspace.git_foreign_notes import iter_notes
 from cspace.git_import import blob_reader, find_place
 from cspace.git_notes import list_notes, write_notes
-from cspace.instance.notes_merge import BUSY, iter_notes, merge_notes
+from cspace.instance.notes_merge import BUSY, merge_notes
 from cspace.leaks.scan import scan
 from cspace.notes.memory import settle
 from cspace.notes.merge import merge_notes as unite
@@ -27,8 +28,7 @@ from cspace.notes.record import dump_record
 from cspace.notes.writing import exclusive, until_done
 from cspace.owner import account_name, find_owner
 
-# Of one note many records, of which each may have 256 KB; of one instance more than anybody reads.
-LARGEST_NOTE = 16 << 20
+# Of one instance; more than anybody reads.
 MOST_BYTES = 256 << 20
 MOST_SAID = 10
 ABBREVIATED = 12
@@ -99,7 +99,7 @@ def _take(
     Raises:
         CspaceError: the commit does not hold notes, or too many; or somebody keeps moving the ref.
     """
-    sure = dict(iter_notes(repository, theirs, largest=LARGEST_NOTE))
+    sure = dict(iter_notes(repository, theirs))
     taken = _Taken()
 
     def change() -> None:

@@ -77,8 +77,10 @@ class Catalog:
     """
 
     store: NotesStore
+    _idle: Index | None = field(default=None, repr=False)
     _in_memory: Index | None = field(default=None, repr=False)
     _rebuilt: str = ""
+    _distrusted: bool = False
 
     @property
     def path(self) -> Path:
@@ -172,11 +174,17 @@ class Catalog:
             raise UsageError(f"limit {question.limit} is not between 1 and {MAX_LIMIT}")
         try:
             return self._recall(question, embedder)
-        except BrokenIndex:
+        except (BrokenIndex, ReadOnlyIndex):
             # A damaged page shows only when it is read.
+            self._heal()
+            return self._recall(question, embedder)
+
+    def _heal(self) -> None:
+        try:
             with self._file.locked():
                 self._file.build(self.store.tips())
-            return self._recall(question, embedder)
+        except (OSError, ReadOnlyIndex):
+            self._distrusted = True
 
     def _recall(self, question: Question, embedder: Embedder | Missing | None) -> Recalled:
         with self._opened() as index:
@@ -190,19 +198,36 @@ class Catalog:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Index]:
-        """Give the index, brought to what git says now."""
+        """Give the index, brought to what git says now.
+
+        It stays open for the next call, which then finds in memory what this one read. Two calls at
+        once have one each.
+        """
         index = self._current()
         try:
             yield index
-        finally:
-            if index is not self._in_memory:
-                index.close()
+        except (BrokenIndex, ReadOnlyIndex):
+            index.close()
+            raise
+        if index is not self._in_memory:
+            self._idle = index
 
     def _current(self) -> Index:
         tips = self.store.tips()
         if not tips and not os.path.lexists(self.path):
             return Index.create(None)
-        return self._file.open_current(tips) or self._brought()
+        if self._distrusted:
+            return self._memorised()
+        return self._reused(tips) or self._file.open_current(tips) or self._brought()
+
+    def _reused(self, tips: Tips) -> Index | None:
+        index, self._idle = self._idle, None
+        if index is not None and index.path is not None and index.is_in_place():
+            # What a killed writer left can be rolled back by one who may write only.
+            with contextlib.suppress(BrokenIndex, ReadOnlyIndex):
+                if index.kept().state == state_of(tips):
+                    return index
+        return None
 
     def _brought(self) -> Index:
         try:

@@ -89,6 +89,24 @@ def test_a_hit_says_why_and_the_answer_says_how_it_was_looked_for(filled: Path) 
     assert (told["mode"], bool(told["reason"])) == ("lexical", True)
 
 
+def test_a_search_by_words_loads_sqlite_and_nothing_that_meaning_needs(filled: Path) -> None:
+    notes("recall", "redis", cwd=filled)
+    code = """
+import sys
+from cspace.cli.app import main
+sys.argv = ["cspace", "notes", "recall", "redis"]
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+    done = subprocess.run(
+        (sys.executable, "-c", code), cwd=filled, capture_output=True, text=True, check=True
+    )
+    heavy = {"apsw", "sqlite_vec", "numpy", "tokenizers", "pydantic", "yaml", "docker", "mcp"}
+    assert heavy.intersection(done.stderr.split()) == {"apsw"}
+
+
 def test_full_prints_bodies_and_files_what_the_commit_changed(filled: Path) -> None:
     assert "No route." not in notes("recall", "reachable", cwd=filled).stdout
     assert "No route." in notes("recall", "reachable", "--full", cwd=filled).stdout
@@ -218,3 +236,18 @@ def test_a_shell_completes_namespaces_references_and_specs(filled: Path) -> None
     )
     assert any("auth" in line for line in complete(filled, "notes", "list", "--spec", "a"))
     assert any("ci" in line for line in complete(filled, "notes", "list", "--tag", "c"))
+
+
+def test_with_a_model_a_question_finds_what_shares_no_word_with_it(
+    repo: Path, models: Path
+) -> None:
+    for summary in ("Chose RS256 for signing tokens", "Tables are wider on phones"):
+        capture(repo, "decisions", summary)
+    words = ("recall", "how", "is", "a", "login", "verified")
+    told = document(*words, "--limit", "1", cwd=repo)
+    assert [hit["summary"] for hit in told["hits"]] == ["Chose RS256 for signing tokens"]
+    assert (told["mode"], told["reason"]) == ("hybrid", "")
+    shown = notes(*words, cwd=repo)
+    assert "meaning 0." in shown.stdout
+    assert "by words and by meaning" in shown.stderr
+    assert "search: by words and by meaning (all-MiniLM" in notes("status", cwd=repo).stdout
