@@ -205,9 +205,9 @@ def test_files_shows_what_the_commit_changed_as_it_was_then(caller: NotesCaller)
      "\x1b[2J", ":/Start", "HEAD:README.md"],
 )  # fmt: skip
 def test_a_commit_hazard_that_is_none_is_refused_and_starts_nothing(
-    call: Call, caller: NotesCaller, commit: str
+    caller: NotesCaller, commit: str
 ) -> None:
-    result = call("notes_capture", **WHY, commit=commit)
+    result = called(caller, "notes_capture", **WHY, commit=commit)
     assert result.is_error is True
     assert "Error executing tool" not in text_of(result)
     assert not any(unicodedata.category(mark) == "Cc" and mark != "\n" for mark in text_of(result))
@@ -221,9 +221,9 @@ def test_a_commit_hazard_that_is_none_is_refused_and_starts_nothing(
      "decisions:1a2b3c4\n/x", "decisions:1a2b3c4", "decisions:" + "f" * 9000, ""],
 )  # fmt: skip
 def test_a_reference_hazard_that_is_none_is_refused_with_the_next_call(
-    call: Call, reference: str
+    caller: NotesCaller, reference: str
 ) -> None:
-    result = call("notes_show", id=reference)
+    result = called(caller, "notes_show", id=reference)
     assert result.is_error is True
     assert "Error executing tool" not in text_of(result)
     assert "hint: " in text_of(result)
@@ -250,9 +250,9 @@ def test_a_reference_hazard_that_is_none_is_refused_with_the_next_call(
     ],
 )
 def test_an_error_names_the_field_and_nothing_is_written(
-    call: Call, caller: NotesCaller, tool: str, arguments: dict[str, object], said: list[str]
+    caller: NotesCaller, tool: str, arguments: dict[str, object], said: list[str]
 ) -> None:
-    result = call(tool, **arguments)
+    result = called(caller, tool, **arguments)
     assert result.is_error is True
     assert [part for part in said if part not in text_of(result)] == []
     assert TOKEN not in text_of(result)
