@@ -12,7 +12,7 @@ from cspace.git_pack import NewObject
 
 # A directory that would have more notes gets directories for them, of the form that git makes.
 MOST_IN_DIRECTORY = 256
-_MESSAGE = "Notes added by 'cspace notes'"
+CAREFUL = "Notes added by 'cspace notes'"
 _TREE, _FILE = b"40000", b"100644"
 _HEX = frozenset(b"0123456789abcdef")
 
@@ -45,6 +45,8 @@ class NotesTree:
         tip: the commit, None where there is none yet.
         reader: of the repository's other objects.
         new: objects that git has to take up, by id.
+        restored: notes that stand there as well, though git does not have them so.
+        message: of the commit to be; CAREFUL where the notes that were there have been looked at.
     """
 
     tip: str | None
@@ -52,22 +54,31 @@ class NotesTree:
     _root: _Directory
     algorithm: str = "sha1"
     new: dict[str, NewObject] = field(default_factory=dict)
+    restored: dict[str, bytes] = field(default_factory=dict)
+    message: str = "Notes changed by 'cspace notes'"
 
     def read(self, name: str) -> bytes | None:
         """Return the note of an object, None where it has none."""
+        if name in self.restored:
+            return self.restored[name]
         *_, (directory, rest) = self._way(name.encode("ascii"))
         known = directory.entries.get(rest)
         return self.reader.read(known[1]) if known else None
 
+    def was_looked_at(self) -> bool:
+        """Tell whether the last who wrote looked at what was there; also where nobody wrote."""
+        found = self.reader.read_object(self.tip) if self.tip else None
+        return found is None or found.content.endswith(f"\n\n{CAREFUL}\n".encode("ascii"))
+
     def commit(self, changes: Mapping[str, bytes | None], at: datetime) -> str:
         """Return a commit with some notes changed; it and all in it are among what is new."""
-        for name, content in changes.items():
+        for name, content in (self.restored | dict(changes)).items():
             self.algorithm = "sha1" if len(name) == 40 else "sha256"
             self._put(name.encode("ascii"), content)
         tree = _dump(self._root, self._store) or self._store("tree", b"")
         by = f"{AUTHOR} {int(at.timestamp())} +0000"
         parent = f"parent {self.tip}\n" if self.tip else ""
-        text = f"tree {tree}\n{parent}author {by}\ncommitter {by}\n\n{_MESSAGE}\n"
+        text = f"tree {tree}\n{parent}author {by}\ncommitter {by}\n\n{self.message}\n"
         return self._store("commit", text.encode("ascii"))
 
     def _put(self, name: bytes, content: bytes | None) -> None:

@@ -53,7 +53,8 @@ def forget(
 ) -> None:
     """Remove a memory from its commit for good, after your yes.
 
-    Once others sync, it is gone there too. Older commits of the notes' refs still hold its text.
+    Once others sync, it is gone there too. It is found and shown no more, but git still has its
+    text: a secret that was kept has to be changed where it is used.
 
     Example: cspace notes forget decisions:1a2b3c4 --yes
     """

@@ -75,3 +75,12 @@ def test_configuration_index_and_files_hazard_capture_touches_none(repo: Path) -
     notes("recall", "one", cwd=repo)
     notes("resolve", reference, "--text", "t", cwd=repo)
     assert look() == before
+
+
+def test_inside_an_instance_its_own_clone_is_meant(repo: Path) -> None:
+    inside = {"CSPACE_INSTANCE": "mercury"}
+    words = ("capture", "learnings", "--summary", "From inside", "--body", "b")
+    notes(*words, cwd=repo, env=inside)
+    told = document("recall", "inside", cwd=repo, env=inside)
+    assert [hit["summary"] for hit in told["hits"]] == ["From inside"]
+    assert run_git(repo, "for-each-ref", "--format=%(refname)", "refs/notes/cs")

@@ -45,16 +45,19 @@ def test_hazard_8_processes_that_capture_25_times_keep_all_200(
     git(store.repository, "fsck", "--strict")
 
 
-def test_no_capture_takes_away_what_a_plain_git_notes_appends_beside_it(
+def test_neither_a_capture_nor_a_plain_git_notes_beside_it_is_lost(
     store: NotesStore, worktrees: tuple[Path, Path], counts: Callable[[int, int], int]
 ) -> None:
     each = counts(5, 25)
     commits = git(store.repository, "rev-list", "HEAD").text.split()[:each]
     captures = [start(CAPTURER, worktrees[n % 2], str(n), commits) for n in range(4)]
     finish([*captures, start(APPENDER, worktrees[0], "x", commits)])
+    store.mend()
     notes = dict(store.iter_notes(DECISIONS))
     stray = b"\n".join(part for note in notes.values() for part in note.stray)
     assert [at for at in range(each) if b"by hand x.%d." % at not in stray] == []
+    found = sorted(memory.record.summary for memory in store.iter_memories())
+    assert found == sorted(f"Chose {n}.{at}" for n in range(4) for at in range(each))
 
 
 def test_captures_share_one_lock_and_leave_it_free(store: NotesStore) -> None:
