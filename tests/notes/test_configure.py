@@ -92,7 +92,7 @@ def test_an_amend_and_a_rebase_carry_notes_along(ann: Person) -> None:
     assert (DECISIONS, "Of a", ann.git("rev-parse", "side")) in ann.memories()
 
 
-@pytest.mark.parametrize("body", ["Why.", "Why.\n", "Why.\n\n\n", "---\n\n", ""])
+@pytest.mark.parametrize("body", ["Why.", "Why.\n\n\n", "---\n\n"])
 def test_hazard_notes_that_git_joins_at_a_squash_are_read_whole(body: str, ann: Person) -> None:
     configured(ann)
     for number in range(3):

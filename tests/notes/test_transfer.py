@@ -46,7 +46,7 @@ def test_everything_comes_over_and_a_second_import_changes_nothing(
 
 
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.binary(max_size=200))
 def test_any_bytes_of_a_body_come_over(ann: Person, bob: Person, body: bytes) -> None:
