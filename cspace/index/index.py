@@ -197,7 +197,10 @@ def _search(
     sql = "select key, title, text, payload, time from items where id = ?"
     hits = []
     for item, score in fused:
-        key, title, text, payload, time = next(db.execute(sql, (item,)))
+        row = db.execute(sql, (item,)).fetchone()
+        if row is None:
+            raise apsw.CorruptError(f"item {item} is found and not there")
+        key, title, text, payload, time = row
         has, nearness = standing.get(item, lexical.NONE), (near or {}).get(item)
         why = (ranks[0].get(item), ranks[1].get(item), nearness, has.words, has.fields)
         hits.append(Hit(key, title, text, payload, time, round(score, 4), *why))
