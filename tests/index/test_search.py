@@ -95,9 +95,23 @@ def test_the_nearest_of_many_are_those_of_the_exact_scan(index: Index) -> None:
 
 
 def test_ranks_and_not_the_scales_of_scores_decide() -> None:
-    assert [one for one, _ in fuse([1, 2, 3], [3, 1], ())] == [1, 3, 2]
-    assert [one for one, _ in fuse([1, 2], None, ())] == [1, 2]
-    assert fuse([1], [1], ())[0][1] == 1.0
+    assert [one for one, _ in fuse({1: 1.0, 2: 1.0, 3: 1.0}, [3, 1], ())] == [1, 3, 2]
+    assert [one for one, _ in fuse({1: 0.5, 2: 1.0}, None, ())] == [1, 2]
+    assert fuse({1: 1.0}, [1], ())[0][1] == 1.0
+
+
+def test_a_place_by_words_counts_as_much_as_the_words_tell() -> None:
+    assert [one for one, _ in fuse({1: 0.1, 2: 0.1}, [3, 4], ())] == [3, 4, 1, 2]
+    assert [one for one, _ in fuse({1: 0.9, 2: 0.1}, [3, 1], ())] == [1, 3, 2]
+
+
+def test_a_common_word_of_a_question_does_not_outdo_its_meaning(index: Index) -> None:
+    near, far = [1.0] * 64, [1.0, -1.0] * 32
+    names = [f"people at desk {number}" for number in range(20)]
+    fill(index, *(item(name, name) for name in names), item("no-shows", "absent patients"))
+    embed(index, dict.fromkeys(names, far) | {"absent patients": near})
+    hits = index.search("people missing visits", unit(near), Filters(), 3)
+    assert hits[0].key == "no-shows"
 
 
 def test_a_text_that_comes_back_has_its_vector_still(index: Index) -> None:
