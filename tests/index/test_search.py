@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,17 @@ def test_a_common_word_of_a_question_does_not_outdo_its_meaning(index: Index) ->
     embed(index, dict.fromkeys(names, far) | {"absent patients": near})
     hits = index.search("people missing visits", unit(near), Filters(), 3)
     assert hits[0].key == "no-shows"
+
+
+def test_topics_are_embedded_before_the_title_and_a_change_of_them_asks_for_a_vector(
+    index: Index,
+) -> None:
+    fill(index, replace(item("one", "redis", "for sessions"), topics="cache storage"))
+    assert list(index.missing_vectors(9).values()) == ["cache storage: redis\n\nfor sessions"]
+    embed(index, {"cache storage: redis\n\nfor sessions": random_vector("a")})
+    assert index.missing_vectors(9) == {}
+    index.apply(["group-one"], [replace(item("one", "redis", "for sessions"), topics="db")], {})
+    assert list(index.missing_vectors(9).values()) == ["db: redis\n\nfor sessions"]
 
 
 def test_a_text_that_comes_back_has_its_vector_still(index: Index) -> None:
