@@ -44,6 +44,7 @@ QUERIES = 60
 ROUNDS = 15
 NEAREST = 10
 MIN_OVERLAP = 0.95
+MAX_RECALL = 0.010  # seconds, at the first of the sizes
 Vectors = NDArray[np.float32]
 
 
@@ -155,10 +156,11 @@ def measure_reindex(world: World) -> None:
         },
         5,
     )
-    show(times, [Ratio("reindex", "git cat-file --batch", 3)])
-    print(
-        f"reindex: {statistics.median(times['reindex']):.2f} s  (claimed ≤ 3 s at 10,000, or 3 ×)"
-    )
+    show(times, [])
+    if world.size == SIZES[0]:
+        by_git, took = (statistics.median(values) for values in times.values())
+        verdict = "ok" if took <= max(3, 3 * by_git) else "ABOVE"
+        print(f"reindex: {took:.2f} s  (claimed ≤ 3 s, or ≤ 3 × git cat-file --batch: {verdict})")
 
 
 def measure_recall(world: World) -> None:
@@ -183,8 +185,12 @@ def measure_recall(world: World) -> None:
         for at in range(QUERIES):
             for name, act in each.items():
                 times[name].append(timed(lambda act=act, at=at: act(at)))  # type: ignore[misc]
-        show(times, [Ratio("recall", scan, 3)])
-    print(f"recall, p50: {1000 * statistics.median(times['recall']):.1f} ms  (≤ 10 ms at 10,000)")
+        # A scan of few takes less than asking git whether anything has changed.
+        show(times, [Ratio("recall", scan, 3)] if world.size >= SIZES[1] else [])
+    if world.size == SIZES[0]:
+        median = statistics.median(times["recall"])
+        verdict = "ok" if median <= MAX_RECALL else "ABOVE"
+        print(f"recall: {1000 * median:.1f} ms  (claimed ≤ {1000 * MAX_RECALL:g} ms: {verdict})")
 
 
 def _recall(world: World, at: int) -> None:

@@ -10,6 +10,7 @@ import io
 import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -23,6 +24,7 @@ from cspace.git_objects import index_pack
 from cspace.git_pack import dump_pack
 
 _CHUNK = 1000
+_MOST_MOVES = 500
 # As git does with what it receives.
 MOST_UNPACKED = 100
 _HEX = frozenset("0123456789abcdef")
@@ -72,6 +74,26 @@ def changed_notes(repository: Path, old: str, new: str) -> dict[str, str | None]
 
 def _is_object(name: str, like: str) -> bool:
     return len(name) == len(like) and _HEX.issuperset(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A step of a notes ref, from one commit to another, and the words of who made it."""
+
+    old: str
+    new: str
+    said: str
+
+
+def list_moves(repository: Path, ref: str) -> tuple[Move, ...]:
+    """Return a ref's last moves, the newest first, as far as its log goes and git keeps one."""
+    words = ("log", "--walk-reflogs", f"--max-count={_MOST_MOVES}", "--format=%H%x00%gs%x00%s")
+    said = git(repository, *words, ref, "--", env=AS_STORED, ok=(0, 128))
+    steps = [line.split("\0") for line in said.text.splitlines()]
+    return tuple(
+        Move(before[0], step[0], f"{step[1]}\n{step[2]}")
+        for step, before in itertools.pairwise(steps)
+    )
 
 
 def read_notes(repository: Path, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -155,7 +177,8 @@ def change_notes(
             ):
                 notes = open_notes(opened, ref)
                 tip = notes.tip
-                if not (changes := plan(notes)):
+                changes = plan(notes)
+                if not changes and not notes.restored:
                     raise _NothingToDo
                 new = notes.commit(changes, at)
                 taker.write(_to_unpack(repository, notes))
@@ -184,7 +207,7 @@ def _started(repository: Path, *words: str) -> Iterator[IO[bytes]]:
 
 def _to_unpack(repository: Path, notes: NotesTree) -> bytes:
     """Return the pack of what is to be single objects; of many, git keeps a pack instead."""
-    pack = dump_pack(notes.new, notes.algorithm)
+    pack = dump_pack(notes.new.values(), notes.algorithm)
     if len(notes.new) <= MOST_UNPACKED:
         return pack
     with tempfile.TemporaryFile() as file:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from cspace.errors import CommandFailed
+from cspace.errors import CspaceError
 from cspace.git_import import AUTHOR, BlobReader
 from cspace.git_pack import NewObject
 
-# A directory with more notes gets directories for the notes to come, as git itself makes them.
+# A directory that would have more notes gets directories for them, of the form that git makes.
 MOST_IN_DIRECTORY = 256
-_MESSAGE = "Notes added by 'cspace notes'"
+CAREFUL = "Notes added by 'cspace notes'"
 _TREE, _FILE = b"40000", b"100644"
+_HEX = frozenset(b"0123456789abcdef")
 
 
 @dataclass(slots=True)
@@ -32,11 +33,8 @@ class _Directory:
     def has_directory(self, name: bytes) -> bool:
         return name in self.opened or self.entries.get(name, (b"", ""))[0] == _TREE
 
-    @property
-    def is_full(self) -> bool:
-        """Whether a new note goes below it."""
-        has_directories = any(mode == _TREE for mode, _ in self.entries.values())
-        return bool(self.opened) or has_directories or len(self.entries) >= MOST_IN_DIRECTORY
+    def has_directories(self) -> bool:
+        return bool(self.opened) or any(mode == _TREE for mode, _ in self.entries.values())
 
 
 @dataclass(slots=True)
@@ -46,30 +44,41 @@ class NotesTree:
     Attributes:
         tip: the commit, None where there is none yet.
         reader: of the repository's other objects.
-        new: objects that git has to take up.
+        new: objects that git has to take up, by id.
+        restored: notes that stand there as well, though git does not have them so.
+        message: of the commit to be; CAREFUL where the notes that were there have been looked at.
     """
 
     tip: str | None
     reader: BlobReader
     _root: _Directory
     algorithm: str = "sha1"
-    new: list[NewObject] = field(default_factory=list)
+    new: dict[str, NewObject] = field(default_factory=dict)
+    restored: dict[str, bytes] = field(default_factory=dict)
+    message: str = "Notes changed by 'cspace notes'"
 
     def read(self, name: str) -> bytes | None:
         """Return the note of an object, None where it has none."""
+        if name in self.restored:
+            return self.restored[name]
         *_, (directory, rest) = self._way(name.encode("ascii"))
         known = directory.entries.get(rest)
         return self.reader.read(known[1]) if known else None
 
+    def was_looked_at(self) -> bool:
+        """Tell whether the last who wrote looked at what was there; also where nobody wrote."""
+        found = self.reader.read_object(self.tip) if self.tip else None
+        return found is None or found.content.endswith(f"\n\n{CAREFUL}\n".encode("ascii"))
+
     def commit(self, changes: Mapping[str, bytes | None], at: datetime) -> str:
         """Return a commit with some notes changed; it and all in it are among what is new."""
-        for name, content in changes.items():
+        for name, content in (self.restored | dict(changes)).items():
             self.algorithm = "sha1" if len(name) == 40 else "sha256"
             self._put(name.encode("ascii"), content)
         tree = _dump(self._root, self._store) or self._store("tree", b"")
         by = f"{AUTHOR} {int(at.timestamp())} +0000"
         parent = f"parent {self.tip}\n" if self.tip else ""
-        text = f"tree {tree}\n{parent}author {by}\ncommitter {by}\n\n{_MESSAGE}\n"
+        text = f"tree {tree}\n{parent}author {by}\ncommitter {by}\n\n{self.message}\n"
         return self._store("commit", text.encode("ascii"))
 
     def _put(self, name: bytes, content: bytes | None) -> None:
@@ -78,13 +87,25 @@ class NotesTree:
         if content is None:
             directory.entries.pop(rest, None)
         else:
-            while rest not in directory.entries and directory.is_full and len(rest) > 2:
-                below = directory.opened[rest[:2]] = _Directory()
-                directory, rest = below, rest[2:]
+            if rest not in directory.entries and self._makes_way(directory, len(rest)):
+                directory = directory.opened.setdefault(rest[:2], _Directory())
+                rest = rest[2:]
                 way.append((directory, rest))
             directory.entries[rest] = (_FILE, self._store("blob", content))
         for each, _ in way:
             each.is_changed = True
+
+    def _makes_way(self, directory: _Directory, length: int) -> bool:
+        """Tell whether a new note goes below a directory; its notes go there when it is full."""
+        if length <= 2 or directory.has_directories():
+            return length > 2
+        if len(directory.entries) < MOST_IN_DIRECTORY:
+            return False
+        notes = [one for one in directory.entries if len(one) == length and _HEX.issuperset(one)]
+        for name in notes:
+            below = directory.opened.setdefault(name[:2], _Directory(is_changed=True))
+            below.entries[name[2:]] = directory.entries.pop(name)
+        return True
 
     def _way(self, name: bytes) -> Iterator[tuple[_Directory, bytes]]:
         """Yield each directory on the way to a note, with what is left of the name there."""
@@ -100,15 +121,17 @@ class NotesTree:
         return above.opened[name]
 
     def _store(self, kind: str, content: bytes) -> str:
-        self.new.append(NewObject(kind, content))
-        return self.new[-1].id(self.algorithm)
+        new = NewObject(kind, content)
+        one = new.id(self.algorithm)
+        self.new[one] = new
+        return one
 
 
 def open_notes(reader: BlobReader, ref: str) -> NotesTree:
     """Open the notes that a ref is at; where there is no such ref there are none.
 
     Raises:
-        CommandFailed: it is at no commit.
+        CspaceError: it is at no commit.
     """
     found = reader.read_object(ref)
     tip = found.id if found else None
@@ -119,7 +142,7 @@ def open_notes(reader: BlobReader, ref: str) -> NotesTree:
 def _load(reader: BlobReader, name: str) -> _Directory:
     found = reader.read_object(name)
     if found is None or found.kind != "tree":
-        raise CommandFailed(f"git has no tree {name}", hint="look at it: git fsck")
+        raise CspaceError(f"{name} is no tree of notes", hint="look at it: git fsck")
     directory, at, width = _Directory(), 0, len(found.id) // 2
     while at < len(found.content):
         end = found.content.index(b"\0", at)

@@ -25,10 +25,13 @@ class NewObject:
 
 
 def dump_pack(objects: Collection[NewObject], algorithm: str) -> bytes:
-    """Return a pack of objects, none of them as a difference to another."""
+    """Return a pack of objects, none of them as a difference to another.
+
+    Hardly compressed: git does that again, as core.compression says, when it takes them out.
+    """
     parts = [b"PACK", struct.pack(">II", 2, len(objects))]
     for one in objects:
-        parts += [_head(_NUMBERS[one.kind], len(one.content)), zlib.compress(one.content)]
+        parts += [_head(_NUMBERS[one.kind], len(one.content)), zlib.compress(one.content, 1)]
     pack = b"".join(parts)
     return pack + hashlib.new(algorithm, pack).digest()
 

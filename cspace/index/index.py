@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
@@ -14,6 +14,7 @@ from cspace.index.allowed import allow
 from cspace.index.database import BrokenIndex, translated
 from cspace.index.items import add_items, remove_group
 from cspace.index.model import Filters, Hit, Item, Kept
+from cspace.index.signs import Signs
 from cspace.index.words import Asked, asked_of
 
 # As many of each order are fused; more than anybody is shown.
@@ -35,6 +36,7 @@ class Index:
     db: apsw.Connection
     _file: tuple[int, int] = (0, 0)
     _compares: bool = False
+    _signs: Signs = field(default_factory=Signs)
 
     @classmethod
     def open(cls, path: Path, *, to_change: bool = False) -> Index:
@@ -77,6 +79,7 @@ class Index:
         A vector stays, though its text goes: should it come back, it is not embedded again.
         """
         with translated(self.path), self.db:
+            self._signs.forget()
             for group in removed:
                 remove_group(self.db, group)
             add_items(self.db, items)
@@ -121,6 +124,7 @@ class Index:
     def expect(self, embedder: str) -> None:
         """Let go of the vectors of any other embedder: they can not be compared with its."""
         with translated(self.path), self.db:
+            self._signs.forget()
             vectors.expect(self.db, embedder)
 
     def put_vectors(self, embedder: str, found: Mapping[bytes, bytes]) -> None:
@@ -128,6 +132,7 @@ class Index:
         if found:
             self._load()
             with translated(self.path), self.db:
+                self._signs.forget()
                 vectors.put_vectors(self.db, embedder, found)
 
     def take_vectors(self, path: Path) -> None:
@@ -140,6 +145,7 @@ class Index:
             self.db.execute("attach ? as old", (str(path.parent.resolve() / path.name),))
             try:
                 with self.db:
+                    self._signs.forget()
                     vectors.take_vectors(self.db)
             finally:
                 self.db.execute("detach old")
@@ -156,7 +162,7 @@ class Index:
         if vector is not None:
             self._load()
         with translated(self.path), self.db:
-            hits = _search(self.db, asked_of(query), vector, filters, limit)
+            hits = _search(self.db, self._signs, asked_of(query), vector, filters, limit)
         return hits  # noqa: RET504  mypy takes the blocks to end a failure
 
     def _load(self) -> None:
@@ -175,6 +181,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _search(
     db: apsw.Connection,
+    signs: Signs,
     asked: tuple[Asked, ...],
     vector: bytes | None,
     filters: Filters,
@@ -182,7 +189,7 @@ def _search(
 ) -> tuple[Hit, ...]:
     allowed, depth = allow(db, filters), max(DEPTH, limit)
     found = lexical.find(db, asked, depth, filtered=allowed is not None)
-    near = None if vector is None else dict(nearest.find(db, vector, depth, allowed))
+    near = None if vector is None else dict(nearest.find(db, vector, depth, allowed, signs))
     if near is None:
         told, unknown = dict.fromkeys(found.items, 1.0), frozenset[int]()
     else:
@@ -193,7 +200,10 @@ def _search(
     sql = "select key, title, text, payload, time from items where id = ?"
     hits = []
     for item, score in fused:
-        key, title, text, payload, time = next(db.execute(sql, (item,)))
+        row = db.execute(sql, (item,)).fetchone()
+        if row is None:
+            raise apsw.CorruptError(f"item {item} is found and not there")
+        key, title, text, payload, time = row
         has, nearness = standing.get(item, lexical.NONE), (near or {}).get(item)
         why = (ranks[0].get(item), ranks[1].get(item), nearness, has.words, has.fields)
         hits.append(Hit(key, title, text, payload, time, round(score, 4), *why))

@@ -105,7 +105,7 @@ class Catalog:
         Raises:
             CspaceError: git lists notes that can not be read; the index is as it was.
         """
-        report(Event("notes", "index", State.STARTED))
+        report(Event("notes", "index", State.STARTED, "from git"))
         tips = self.store.tips()
         if tips or self.path.is_file():
             with self._file.locked():
@@ -285,7 +285,9 @@ class Catalog:
     def _embed_all(self, index: Index, embedder: Embedder, report: Report) -> None:
         self._expect(index, embedder)
         total, done = index.count_missing(), 0
-        report(Event("notes", "embed", State.STARTED, total=total))
+        if not total:
+            return
+        report(Event("notes", "embed", State.STARTED, f"{total} texts", total=total))
         # Bounded: another one put in the index's place does not show here what was embedded.
         while done < total and (taken := self._embed(index, embedder, BATCH)):
             done += taken

@@ -8,6 +8,8 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
+from cspace.errors import MALFORMED
+from cspace.index.database import BrokenIndex
 from cspace.index.model import Hit, Item
 from cspace.notes.memory import Memory
 from cspace.notes.namespaces import Namespace
@@ -65,11 +67,18 @@ def item_of(key: str, memory: Memory, author: tuple[str, str] | None) -> Item:
 
 
 def memory_of(hit: Hit) -> Memory:
-    """Return the memory that was found. Its record's source is empty."""
-    held: dict[str, Any] = json.loads(hit.payload)
-    record = _loaded(held.pop("record")) | {"namespace": Namespace(held.pop("namespace"))}
-    record["tags"] = tuple(record["tags"])
-    return Memory(**_loaded(held), record=Record(**{"body": hit.text} | record))
+    """Return the memory that was found. Its record's source is empty.
+
+    Raises:
+        BrokenIndex: that is none, so the index is damaged.
+    """
+    try:
+        held: dict[str, Any] = json.loads(hit.payload)
+        record = _loaded(held.pop("record")) | {"namespace": Namespace(held.pop("namespace"))}
+        record["tags"] = tuple(record["tags"])
+        return Memory(**_loaded(held), record=Record(**{"body": hit.text} | record))
+    except MALFORMED as error:
+        raise BrokenIndex(f"{hit.key}: {error}", hint="cspace notes reindex") from error
 
 
 def _labels(memory: Memory, author: tuple[str, str] | None) -> str:

@@ -19,6 +19,7 @@ from cspace.notes.draft import Draft, check_body, check_draft
 from cspace.notes.memory import Memory, settle
 from cspace.notes.namespaces import PREFIX, Namespace
 from cspace.notes.note import Note, parse_note
+from cspace.notes.overwritten import find_overwritten
 from cspace.notes.page import Page
 from cspace.notes.record import RESOLUTION, TOMBSTONE, Record, identity
 from cspace.notes.reference import parse_reference
@@ -251,6 +252,14 @@ class NotesStore:
         self._say(memory, TOMBSTONE, "Removes", "")
         return memory
 
+    def mend(self) -> None:
+        """Bring back what a `git notes append` took away that ran at the same time as a capture.
+
+        Every write does so in its namespace.
+        """
+        for namespace in self.tips():
+            self._change(namespace, lambda _: {})
+
     def _say(self, memory: Memory, type_: str, verb: str, text: str) -> Page:
         """Add a record about a memory, and return the note with it."""
         # Of two records the id alone tells them apart: so it stands where ids are made from.
@@ -275,16 +284,21 @@ class NotesStore:
     def _change(
         self, namespace: Namespace, plan: Callable[[NotesTree], Mapping[str, bytes | None]]
     ) -> None:
+        def whole(notes: NotesTree) -> Mapping[str, bytes | None]:
+            notes.restored |= find_overwritten(self.repository, namespace, notes)
+            return plan(notes)
+
+        repository, ref, at = self.repository, namespace.ref, self.now()
         with exclusive(self.place, self.by, self.owner):
-            until_done(
-                lambda: change_notes(self.repository, namespace.ref, plan, self.now(), self.reader)
-            )
+            until_done(lambda: change_notes(repository, ref, whole, at, self.reader))
 
 
 def _resolve(notes: NotesTree, revision: str) -> str:
     found = notes.reader.read_object(f"{revision}^{{commit}}") if revision.isprintable() else None
     if found is None:
-        raise NotFound(f"commit {revision!r}: there is no such commit", hint="git log --oneline")
+        first = "git commit --allow-empty -m start"
+        hint = f"make one: {first}" if revision == "HEAD" else "git log --oneline"
+        raise NotFound(f"commit {revision!r}: there is no such commit", hint=hint)
     return found.id
 
 

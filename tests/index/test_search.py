@@ -91,8 +91,26 @@ def test_the_nearest_of_many_are_those_of_the_exact_scan(index: Index) -> None:
     embed(index, vectors)
     asked = [a + 0.5 * b for a, b in zip(vectors["text 7"], random_vector("noise"), strict=True)]
     exact = sorted(names, key=lambda one: -sum(map(float.__mul__, vectors[one], asked)))[:10]
-    hits = index.search("walrus", unit(asked), Filters(), 10)
-    assert len(set(exact) & {hit.key for hit in hits}) >= 9
+    for _ in range(3):  # from the second on by the signs in memory
+        hits = index.search("walrus", unit(asked), Filters(), 10)
+        assert len(set(exact) & {hit.key for hit in hits}) >= 9
+
+
+def test_signs_in_memory_follow_what_changes(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    names = [f"text {number}" for number in range(3_100)]
+    index = fill(Index.create(path), *(item(name, name) for name in names))
+    embed(index, {name: random_vector(name) for name in names})
+    reader = Index.open(path)
+    new = unit(random_vector("new"))
+    for _ in range(3):
+        assert reader.search("walrus", new, Filters(), 1)[0].key != "new"
+        assert index.search("walrus", new, Filters(), 1)[0].key != "new"
+    index.apply(["group-text 1"], [item("new", "new")], {})
+    embed(index, {"new": random_vector("new")})
+    for _ in range(3):
+        assert reader.search("walrus", new, Filters(), 1)[0].key == "new"
+        assert index.search("walrus", new, Filters(), 1)[0].key == "new"
 
 
 def test_ranks_and_not_the_scales_of_scores_decide() -> None:

@@ -87,6 +87,8 @@ DAMAGES = {
     "a table is gone": change("drop table items"),
     "the words are gone": change("drop table words"),
     "another format": change("update meta set value = '{}' where key = 'state'"),
+    "an item is gone": change("delete from items"),
+    "a payload is damaged": change("update items set payload = '{'"),
     "state is no JSON": change("update meta set value = 'x' where key = 'state'"),
 }
 
