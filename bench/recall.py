@@ -121,7 +121,9 @@ def by_catalog(catalog: Catalog, names: Mapping[str, str], embedder: Embedder | 
 
 def by_meaning(memories: list[Labelled], embedder: Embedder) -> Search:
     """Search by vectors only, exactly."""
-    texts = [embedded(one.draft.summary, one.draft.body) for one in memories]
+    texts = [
+        embedded(" ".join(one.draft.tags), one.draft.summary, one.draft.body) for one in memories
+    ]
     vectors = [_numbers(vector) for vector in embedder.embed(texts)]
 
     def search(query: str) -> list[str]:
@@ -160,11 +162,13 @@ def measure(questions: list[Asked], search: Search) -> dict[str, list[float]]:
 def show(results: Mapping[str, Mapping[str, list[float]]]) -> dict[str, float]:
     """Print a line for each way of searching, and return their averages."""
     whole = {}
-    print(f"{f'recall@{DEPTH}':<14}{'all':>8}" + "".join(f"{kind:>12}" for kind in KINDS))
+    titles = "".join(f"{kind:>12}" for kind in KINDS)
+    print(f"{f'recall@{DEPTH}':<14}{'all':>8}{titles}{'mean of kinds':>16}")
     for name, kinds in results.items():
         whole[name] = statistics.mean(value for values in kinds.values() for value in values)
-        parts = "".join(f"{statistics.mean(kinds[kind]):>12.3f}" for kind in KINDS)
-        print(f"{name:<14}{whole[name]:>8.3f}{parts}")
+        means = [statistics.mean(kinds[kind]) for kind in KINDS]
+        parts = "".join(f"{mean:>12.3f}" for mean in means)
+        print(f"{name:<14}{whole[name]:>8.3f}{parts}{statistics.mean(means):>16.3f}")
     return whole
 
 

@@ -14,7 +14,7 @@ from tests.conftest import CHECKOUT
 BOOTSTRAP = CHECKOUT / "lib" / "bootstrap"
 STARTED_BY_PEOPLE = (
     ".ci/run",
-    *(f"lib/bootstrap/{name}.sh" for name in ("engine", "base-image", "mcp-tools")),
+    *(f"lib/bootstrap/{name}.sh" for name in ("engine", "base-image", "mcp-tools", "model")),
 )
 
 

@@ -11,7 +11,7 @@ import apsw
 from cspace.errors import Conflict, CspaceError
 
 # Part of what an index was made by: a file of another is built again, never changed into ours.
-SCHEMA = "1"
+SCHEMA = "2"
 BUSY_MILLISECONDS = 10_000
 
 # A rollback journal and no write-ahead log: the file is replaced by a rename, and a log that stayed
@@ -20,8 +20,8 @@ _TABLES = """
 create table meta(key text primary key, value text not null) without rowid;
 create table items(
     id integer primary key, key text not null unique, grouped text not null, title text not null,
-    text text not null, payload text not null, time real not null, digest blob not null,
-    vector integer
+    text text not null, payload text not null, topics text not null, time real not null,
+    digest blob not null, vector integer
 );
 create index items_of_group on items(grouped);
 create index items_of_digest on items(digest);

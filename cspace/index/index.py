@@ -188,12 +188,15 @@ def _search(
     limit: int,
 ) -> tuple[Hit, ...]:
     allowed, depth = allow(db, filters), max(DEPTH, limit)
-    asked, by_words = lexical.find(db, asked, depth, filtered=allowed is not None)
+    found = lexical.find(db, asked, depth, filtered=allowed is not None)
     near = None if vector is None else dict(nearest.find(db, vector, depth, allowed, signs))
-    unknown = vectors.without_vector(db, by_words) if near is not None else ()
-    fused = fusion.fuse(by_words, near, unknown)[:limit]
-    standing = lexical.explain(db, asked, [item for item, _ in fused])
-    ranks = fusion.ranks(by_words), fusion.ranks(near or {})
+    if near is None:
+        told, unknown = dict.fromkeys(found.items, 1.0), frozenset[int]()
+    else:
+        told, unknown = lexical.told(db, found), vectors.without_vector(db, found.items)
+    fused = fusion.fuse(told, near, unknown)[:limit]
+    standing = lexical.explain(db, found.asked, [item for item, _ in fused])
+    ranks = fusion.ranks(found.items), fusion.ranks(near or {})
     sql = "select key, title, text, payload, time from items where id = ?"
     hits = []
     for item, score in fused:

@@ -28,10 +28,10 @@ def add_items(db: apsw.Connection, items: Iterable[Item]) -> None:
     labels = _Labels(db)
     for item in items:
         digest = digest_of(item.embedded)
-        texts = (item.key, item.group, item.title, item.text, item.payload)
+        texts = (item.key, item.group, item.title, item.text, item.payload, item.topics)
         db.execute(
-            "insert into items(key, grouped, title, text, payload, time, digest)"
-            " values(?, ?, ?, ?, ?, ?, ?)",
+            "insert into items(key, grouped, title, text, payload, topics, time, digest)"
+            " values(?, ?, ?, ?, ?, ?, ?, ?)",
             (*map(_stored, texts), item.time, digest),
         )
         number = db.last_insert_rowid()

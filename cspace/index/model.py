@@ -17,6 +17,7 @@ class Item:
         title: what it is about, in a line.
         text: the rest of it.
         labels: words that it is found by, and that neither the title nor the text need to hold.
+        topics: words before the title that an embedder is given too.
         facets: what filters look at, by name; a facet may have several values.
         time: seconds since 1970.
         payload: given back as it is.
@@ -30,11 +31,12 @@ class Item:
     time: float
     labels: str = ""
     facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    topics: str = ""
 
     @property
     def embedded(self) -> str:
         """What an embedder is given of it."""
-        return embedded(self.title, self.text)
+        return embedded(self.topics, self.title, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,10 @@ class Kept:
     embedder: str | None
 
 
-def embedded(title: str, text: str) -> str:
-    """Return what an embedder is given of a title and a text."""
-    return f"{title}\n\n{text}" if text else title
+def embedded(topics: str, title: str, text: str) -> str:
+    """Return what an embedder is given of an item."""
+    begin = f"{topics}: {title}" if topics else title
+    return f"{begin}\n\n{text}" if text else begin
 
 
 def digest_of(text: str) -> bytes:

@@ -29,10 +29,10 @@ def leave_vector(db: apsw.Connection, vector: int) -> None:
 def missing_vectors(db: apsw.Connection, limit: int) -> dict[bytes, str]:
     """Return the newest texts without a vector, by their digest."""
     sql = (
-        "select digest, title, text from items where vector is null"
+        "select digest, topics, title, text from items where vector is null"
         " group by digest order by max(time) desc limit ?"
     )
-    return {digest: embedded(title, text) for digest, title, text in db.execute(sql, (limit,))}
+    return {digest: embedded(*texts) for digest, *texts in db.execute(sql, (limit,))}
 
 
 def without_vector(db: apsw.Connection, items: Collection[int]) -> frozenset[int]:

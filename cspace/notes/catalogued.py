@@ -57,6 +57,7 @@ def item_of(key: str, memory: Memory, author: tuple[str, str] | None) -> Item:
         title=record.summary,
         text=record.body,
         labels=_labels(memory, author),
+        topics=" ".join(record.tags),
         facets=facets
         | {"namespace": (memory.namespace.value,), "commit": (memory.commit,)}
         | {"tag": record.tags, "author": author or ()},

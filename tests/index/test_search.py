@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,9 +114,34 @@ def test_signs_in_memory_follow_what_changes(tmp_path: Path) -> None:
 
 
 def test_ranks_and_not_the_scales_of_scores_decide() -> None:
-    assert [one for one, _ in fuse([1, 2, 3], [3, 1], ())] == [1, 3, 2]
-    assert [one for one, _ in fuse([1, 2], None, ())] == [1, 2]
-    assert fuse([1], [1], ())[0][1] == 1.0
+    assert [one for one, _ in fuse({1: 1.0, 2: 1.0, 3: 1.0}, [3, 1], ())] == [1, 3, 2]
+    assert [one for one, _ in fuse({1: 0.5, 2: 1.0}, None, ())] == [1, 2]
+    assert fuse({1: 1.0}, [1], ())[0][1] == 1.0
+
+
+def test_a_place_by_words_counts_as_much_as_the_words_tell() -> None:
+    assert [one for one, _ in fuse({1: 0.1, 2: 0.1}, [3, 4], ())] == [3, 4, 1, 2]
+    assert [one for one, _ in fuse({1: 0.9, 2: 0.1}, [3, 1], ())] == [1, 3, 2]
+
+
+def test_a_common_word_of_a_question_does_not_outdo_its_meaning(index: Index) -> None:
+    near, far = [1.0] * 64, [1.0, -1.0] * 32
+    names = [f"people at desk {number}" for number in range(20)]
+    fill(index, *(item(name, name) for name in names), item("no-shows", "absent patients"))
+    embed(index, dict.fromkeys(names, far) | {"absent patients": near})
+    hits = index.search("people missing visits", unit(near), Filters(), 3)
+    assert hits[0].key == "no-shows"
+
+
+def test_topics_are_embedded_before_the_title_and_a_change_of_them_asks_for_a_vector(
+    index: Index,
+) -> None:
+    fill(index, replace(item("one", "redis", "for sessions"), topics="cache storage"))
+    assert list(index.missing_vectors(9).values()) == ["cache storage: redis\n\nfor sessions"]
+    embed(index, {"cache storage: redis\n\nfor sessions": random_vector("a")})
+    assert index.missing_vectors(9) == {}
+    index.apply(["group-one"], [replace(item("one", "redis", "for sessions"), topics="db")], {})
+    assert list(index.missing_vectors(9).values()) == ["db: redis\n\nfor sessions"]
 
 
 def test_a_text_that_comes_back_has_its_vector_still(index: Index) -> None:
