@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], datetime]
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_AGE = re.compile(r"(\d{1,4})([hdw])", re.ASCII)
 
 
 def utc_now() -> datetime:
@@ -20,3 +23,15 @@ def parse_time(text: str) -> datetime | None:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def parse_age(text: str) -> timedelta | None:
+    """Read `12h`, `30d` or `8w`."""
+    found = _AGE.fullmatch(text)
+    return timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
+
+
+def parse_since(text: str, now: datetime) -> datetime | None:
+    """Read a date or time, or an age, which counts back from now."""
+    age = parse_age(text.strip())
+    return parse_time(text) if age is None else now - age

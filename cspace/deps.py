@@ -22,6 +22,8 @@ from cspace.project import (
     Project,
     beyond_agents,
     find_project,
+    find_repository,
+    outside,
     refuse_agents,
     refuse_instance,
 )
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     # Both pull in libraries that commands without them must not pay for.
     from cspace.context.store import ContextStore
     from cspace.engine.model import Engine
+    from cspace.index.embedder import Embedder, Missing
     from cspace.instance.secret_sources import Secrets
     from cspace.lifecycle.bring_home import Home
     from cspace.lifecycle.host import Blueprint, Host
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from cspace.memory.keeping import Keeper
     from cspace.memory.orchestrator import Adopted
     from cspace.memory.store import MemoryStore
+    from cspace.notes.catalog import Catalog
+    from cspace.notes.store import NotesStore
     from cspace.settings.load import Loaded
     from cspace.settings.model import Numbers
 
@@ -203,6 +208,61 @@ class Deps:
             refuse_instance(self.directory, self.user)
             return find_host_place(beyond_agents(self.directory), self.home, self.environ)
         return instance_place() if self.inside else project_place(self.project.root)
+
+    def notes(self, root: Path | None = None) -> NotesStore:
+        """Open the memories that belong to commits; in an instance those of its own clone.
+
+        Args:
+            root: somewhere in the repository; the current directory by default.
+
+        Raises:
+            UsageError: it lies outside of any repository, or agents write there.
+            CommandFailed: git refuses to read it.
+        """
+        from cspace.git_import import find_place  # noqa: PLC0415  few commands do
+        from cspace.notes.store import NotesStore  # noqa: PLC0415
+
+        start = self.directory / (root or Path())
+        refuse_instance(start, self.user)
+        repository = find_repository(start)
+        if repository is None:
+            raise outside(start)
+        top = repository.worktree.top
+        return NotesStore(top, find_place(top), find_owner(), account_name(), utc_now)
+
+    def notes_catalog(self, root: Path | None = None) -> Catalog:
+        """Open the index of the memories that belong to commits; args and errors as for `notes`."""
+        from cspace.notes.catalog import Catalog  # noqa: PLC0415  it loads SQLite
+
+        return Catalog(self.notes(root))
+
+    def embedder(self) -> Embedder | Missing:
+        """Find what embeds texts here; nothing is downloaded, and no model loaded yet."""
+        from cspace.index.embedder import find_embedder, models_directory  # noqa: PLC0415
+
+        return find_embedder(self._model(), models_directory(self.home, self.environ))
+
+    def fetch_embedder(self) -> Embedder | Missing:
+        """Find what embeds texts here, after its model was downloaded where it was not there.
+
+        Raises:
+            CommandFailed: the network refused, or sent something else.
+            Conflict: another process has been at it for too long.
+        """
+        from cspace.index.embedder import Missing, fetch_model, models_directory  # noqa: PLC0415
+
+        found = self.embedder()
+        if isinstance(found, Missing) and found.fetchable:
+            models = models_directory(self.home, self.environ)
+            fetch_model(self._model(), models, self.environ, self.report)
+            return self.embedder()
+        return found
+
+    def _model(self) -> str:
+        """Return the embedding model's name, which only the user's own settings decide."""
+        from cspace.settings.load import load_settings  # noqa: PLC0415  90 ms of pydantic
+
+        return load_settings(None, home=self.home, environ=self.environ).settings.notes.model
 
     @contextlib.contextmanager
     def context_to_change(self) -> Iterator[ContextStore]:

@@ -127,10 +127,7 @@ def find_project(start: Path) -> Project:
     """
     worktree = git.find_worktree(beyond_agents(start))
     if worktree is None:
-        raise UsageError(
-            f"{start} is not inside a git repository",
-            hint="cd into your project, or make one: git init && git commit --allow-empty -m start",
-        )
+        raise outside(start)
     main = git.main_worktree(worktree)
     if main is None:
         raise UsageError(
@@ -140,3 +137,11 @@ def find_project(start: Path) -> Project:
     root = main.resolve()
     common = worktree.common_directory.resolve()
     return Project(project_id(root), root, worktree.top.resolve(), common)
+
+
+def outside(start: Path) -> UsageError:
+    """Return the error for a directory that is in no work tree of a repository."""
+    return UsageError(
+        f"{start} is not inside a git repository",
+        hint="cd into your project, or make one: git init && git commit --allow-empty -m start",
+    )

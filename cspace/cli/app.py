@@ -44,6 +44,7 @@ for name, summary in (
     ("hooks", "Tell Claude Code on this host what memories there are."),
     ("memory", "Read, write and approve memories; read Claude's own."),
     ("net", "Say what instances may reach, and what they were refused."),
+    ("notes", "Keep memories with commits, and find them again."),
     ("quarantine", "List, restore and remove what was moved aside."),
     ("sessions", "Show transcripts, and keep notes of sessions."),
 ):

@@ -164,7 +164,7 @@ def prune(  # noqa: PLR0913  one parameter an option
     from cspace.lifecycle import archives as core  # noqa: PLC0415  pulls in the settings
 
     deps: Deps = context.obj
-    before = datetime.now(UTC) - core.parse_age(older_than) if older_than else None
+    before = datetime.now(UTC) - core.check_age(older_than) if older_than else None
     rule = core.Rule(keep=keep, before=before, every=every)
     planned = core.plan_prune(deps.project, deps.user, archives or (), rule)
     removes = bool(planned.archives) and not dry_run

@@ -162,6 +162,11 @@ def moment(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def day(time: datetime) -> str:
+    """Write the day of a time for a person."""
+    return f"{time.astimezone(UTC):%Y-%m-%d}"
+
+
 def end_progress() -> None:
     """Take a progress bar away."""
     with _writing:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from cspace import git, git_objects
+from cspace.clock import parse_age
 from cspace.errors import CommandFailed, CspaceError, NotFound, UsageError
 from cspace.instance.archive import (
     ROOT,
@@ -24,8 +24,6 @@ from cspace.instance.snapshot_manifest import Entry, Kind, Manifest
 from cspace.paths import instance_paths
 from cspace.project import Project
 
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-_AGE = re.compile(r"(\d{1,4})([hdw])", re.ASCII)
 _HEAD = b".git/HEAD"
 
 
@@ -170,16 +168,16 @@ def count_own_commits(repository: Path, manifest: Manifest) -> int:
     return git_objects.count_commits(repository, tips, ROOT) if tips else 0
 
 
-def parse_age(text: str) -> timedelta:
+def check_age(text: str) -> timedelta:
     """Read `12h`, `30d` or `8w`.
 
     Raises:
         UsageError: it is none of them.
     """
-    found = _AGE.fullmatch(text)
-    if not found:
+    age = parse_age(text)
+    if age is None:
         raise UsageError(f"{text!r} is no age", hint="hours, days or weeks: 12h, 30d, 8w")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return age
 
 
 def plan_prune(project: Project, user: Path, references: Sequence[str], rule: Rule) -> Pruning:

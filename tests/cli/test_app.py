@@ -44,7 +44,10 @@ def test_every_command_explains_itself_with_an_example(tmp_path: Path, command: 
     assert "Example" in answer.stdout
 
 
-NOUNS = ("archive", "config", "context", "findings", "hooks", "memory", "quarantine", "sessions")
+NOUNS = (
+    *("archive", "config", "context", "findings", "hooks", "memory", "notes", "quarantine"),
+    "sessions",
+)
 GROUPS = [(), *((name,) for name in NOUNS)]
 
 

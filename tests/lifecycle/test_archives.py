@@ -14,9 +14,9 @@ from cspace.instance.archive import list_archives, remove_archives
 from cspace.instance.record import Record, save_record
 from cspace.lifecycle.archives import (
     Rule,
+    check_age,
     find_archive,
     list_rows,
-    parse_age,
     plan_prune,
     prune,
 )
@@ -184,9 +184,9 @@ def test_a_damaged_archive_can_be_removed(project: Project, keep: Keep, home: Pa
 
 
 def test_an_age_is_hours_days_or_weeks() -> None:
-    assert parse_age("12h") == timedelta(hours=12)
-    assert parse_age("30d") == timedelta(days=30)
-    assert parse_age("8w") == timedelta(weeks=8)
+    assert check_age("12h") == timedelta(hours=12)
+    assert check_age("30d") == timedelta(days=30)
+    assert check_age("8w") == timedelta(weeks=8)
     for text in ("30", "d", "-1d", "1y", "99999d", "1.5d"):
         with pytest.raises(UsageError, match="is no age"):
-            parse_age(text)
+            check_age(text)

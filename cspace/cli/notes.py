@@ -1,0 +1,11 @@
+"""`cspace notes`: memories that belong to commits, in git notes."""
+
+from __future__ import annotations
+
+import typer
+
+from cspace.cli import notes_capture, notes_change, notes_index, notes_read, notes_recall
+
+app = typer.Typer()
+for module in (notes_capture, notes_read, notes_recall, notes_index, notes_change):
+    module.register(app)

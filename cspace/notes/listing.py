@@ -1,0 +1,83 @@
+"""Which memories are listed, and the number that each has in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from cspace.errors import UsageError
+from cspace.notes.memory import Memory
+from cspace.notes.namespaces import Namespace
+
+STATUSES = ("open", "resolved")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is listed.
+
+    Attributes:
+        namespaces: empty for all.
+        tags: a memory has to have all of them.
+        since: when the record was made.
+        status: open or resolved.
+        limit: the newest so many; None for all.
+    """
+
+    namespaces: tuple[Namespace, ...] = ()
+    spec: str | None = None
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    status: str | None = None
+    limit: int | None = None
+
+    def covers(self, memory: Memory) -> bool:
+        """Tell whether a memory is one of those, whatever the limit."""
+        record = memory.record
+        return (
+            (not self.namespaces or record.namespace in self.namespaces)
+            and self.spec in (None, record.spec)
+            and set(self.tags) <= set(record.tags)
+            and (self.since is None or record.timestamp >= self.since)
+            and self.status in (None, memory.status)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory with its number, which is for reading only: it is kept nowhere and changes."""
+
+    number: int
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What was asked for, the oldest first.
+
+    Attributes:
+        left_out: how many older ones the limit leaves out; the numbers count them.
+    """
+
+    rows: tuple[Row, ...]
+    left_out: int
+
+
+def list_memories(memories: Iterable[Memory], wanted: Wanted) -> Listed:
+    """Choose the memories that are wanted, and number them by time.
+
+    Raises:
+        UsageError: the status is none.
+    """
+    if wanted.status not in (None, *STATUSES):
+        raise UsageError(f"--status {wanted.status!r} is none", hint=f"one of {STATUSES}")
+    found = sorted(filter(wanted.covers, memories), key=_order)
+    rows = tuple(Row(number, one) for number, one in enumerate(found, start=1))
+    left_out = 0 if wanted.limit is None else max(0, len(rows) - wanted.limit)
+    return Listed(rows[left_out:], left_out)
+
+
+def _order(memory: Memory) -> tuple[datetime, str, str, str]:
+    record = memory.record
+    return (record.timestamp, str(record.namespace), record.id, memory.commit)
