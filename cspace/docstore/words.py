@@ -22,11 +22,11 @@ _ACCENTS = re.compile(
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 # Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese put no spaces between words.
 _HAN = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_UNSPACED = f"\u0e00-\u109f\u1780-\u17ff{_HAN}"
+UNSPACED = f"\u0e00-\u109f\u1780-\u17ff{_HAN}"
 # Python's \w lacks the vowel signs of India's scripts.
-_LETTER = rf"\w\u0900-\u0dff{_UNSPACED}"
-_WORD = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[{_LETTER}])+")
-_END = f"(?:(?![{_LETTER}])|(?=[{_UNSPACED}]))"
+_LETTER = rf"\w\u0900-\u0dff{UNSPACED}"
+_WORD = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[{_LETTER}])+")
+_END = f"(?:(?![{_LETTER}])|(?=[{UNSPACED}]))"
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -90,7 +90,7 @@ def _whole(word: str) -> str:
     # What stands before the word is looked at after it: a pattern that starts with a text is found
     # ten times as fast as one that starts with a condition.
     text = re.escape(word)
-    return f"{text}(?:(?<![{_LETTER}]{text})|(?<=[{_UNSPACED}]{text})){_END}"
+    return f"{text}(?:(?<![{_LETTER}]{text})|(?<=[{UNSPACED}]{text})){_END}"
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,0 +1,92 @@
+"""Which items have the words of a query: the rarer the word and the shorter the item the better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from cspace.index.database import FIELDS
+from cspace.index.words import Asked, prefixes_of
+
+# A title says what an item is about; labels are few and exact.
+_WEIGHTS = "4.0, 1.0, 2.0"
+# Items that are scored at most, those with the rarest words first: a word of every second item
+# tells none of them apart, and 100,000 scores take 60 ms.
+MAX_SCORED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The words of a query that an item has, and the fields where they stand."""
+
+    words: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+def find(
+    db: apsw.Connection, asked: tuple[Asked, ...], limit: int, *, filtered: bool
+) -> tuple[tuple[Asked, ...], list[int]]:
+    """Return what was looked for in the end, and the items that have some of it, the best first.
+
+    Where no item has any of the words, those count that begin as they do.
+    """
+    for tried in (asked, prefixes_of(asked)):
+        telling = _telling(db, tried)
+        if telling and (found := _ranked(db, telling, limit, filtered=filtered)):
+            return telling, found
+    return (), []
+
+
+def explain(
+    db: apsw.Connection, asked: tuple[Asked, ...], items: Iterable[int]
+) -> dict[int, Standing]:
+    """Return for each item that has one which words it has."""
+    if not asked:
+        return {}
+    # Each phrase is asked for by its number: a function of the search itself says where it stands.
+    db.register_fts5_function("standing", _standing)
+    marks = ",".join(str(one) for one in items)
+    sql = f"select rowid, standing(words) from words where words match ? and rowid in ({marks})"  # noqa: S608  numbers
+    return {
+        item: _named(asked, said) for item, said in db.execute(sql, (_any(asked),)) if said
+    }
+
+
+def _telling(db: apsw.Connection, asked: tuple[Asked, ...]) -> tuple[Asked, ...]:
+    """Leave out words that no item has, and the most common ones of many."""
+    capped = f"select 1 from words where words match ? limit {MAX_SCORED + 1}"  # noqa: S608  a number
+    sql = f"select count(*) from ({capped})"  # noqa: S608  see above
+    counted = [(db.execute(sql, (one.phrase,)).get, at) for at, one in enumerate(asked)]
+    kept, scored = [], 0
+    for count, at in sorted(counted):
+        if count and (not kept or scored + count <= MAX_SCORED):
+            kept.append(at)
+            scored += count
+    return tuple(asked[at] for at in sorted(kept))
+
+
+def _ranked(
+    db: apsw.Connection, asked: tuple[Asked, ...], limit: int, *, filtered: bool
+) -> list[int]:
+    # The plus keeps SQLite from a search of its own for each item that is allowed.
+    only = "and +rowid in (select item from temp.allowed)" if filtered else ""
+    sql = f"select rowid, bm25(words, {_WEIGHTS}) as s from words where words match ? {only}"  # noqa: S608  no value is in it
+    return [item for item, _ in db.execute(f"{sql} order by s, rowid desc limit ?", (_any(asked), limit))]
+
+
+def _any(asked: tuple[Asked, ...]) -> str:
+    return " OR ".join(one.phrase for one in asked)
+
+
+def _standing(api: apsw.FTS5ExtensionApi) -> str:
+    columns = (api.phrase_columns(at) for at in range(api.phrase_count))
+    return " ".join(f"{at}:{','.join(map(str, where))}" for at, where in enumerate(columns) if where)
+
+
+def _named(asked: tuple[Asked, ...], said: str) -> Standing:
+    pairs = [one.split(":") for one in said.split(" ")]
+    fields = {int(column) for _, columns in pairs for column in columns.split(",")}
+    words = dict.fromkeys(asked[int(at)].shown for at, _ in pairs)
+    return Standing(tuple(words), tuple(FIELDS[at] for at in sorted(fields)))
