@@ -55,7 +55,7 @@ def write_plugin(directory: Path, files: dict[PurePosixPath, str], owner: Owner 
         CspaceError: something else lies there, or a link is in the way.
     """
     _refuse_others(directory)
-    ensure_directory(directory, owner=owner, mode=0o700)
+    ensure_directory(directory, owner=owner)
     for path, text in files.items():
         beneath.ensure_directory(directory, path.parent, owner=owner)
         if _read(directory, path) != text:
