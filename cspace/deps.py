@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from cspace.settings.load import Loaded
     from cspace.settings.model import Numbers
 
+MODEL_VARIABLE = "CSPACE_NOTES__MODEL"
+
 
 @dataclass
 class Deps:
@@ -260,6 +262,11 @@ class Deps:
 
     def _model(self) -> str:
         """Return the embedding model's name, which only the user's own settings decide."""
+        from cspace.index.embedder import DEFAULT_MODEL  # noqa: PLC0415  few commands do
+
+        # Most people set nothing, and reading that would be half of a search's time.
+        if MODEL_VARIABLE not in self.environ and not paths.user_settings(self.user).exists():
+            return DEFAULT_MODEL
         from cspace.settings.load import load_settings  # noqa: PLC0415  90 ms of pydantic
 
         return load_settings(None, home=self.home, environ=self.environ).settings.notes.model

@@ -22,6 +22,11 @@ def user_directory(home: Path) -> Path:
     return home / ".cspace"
 
 
+def user_settings(user: Path) -> Path:
+    """Return the file of the user's own settings."""
+    return user / "config.json"
+
+
 def projects_directory(user: Path) -> Path:
     """Return the directory that holds the instances of all projects, by the project's id."""
     return user / "instances"

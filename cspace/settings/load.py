@@ -17,7 +17,6 @@ from cspace.settings.trust import Request
 
 DEFAULT = "default"
 Limit = float | str | None
-USER_FILE = "config.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def survey_settings(
             and sets what only the user may.
     """
     user = paths.user_directory(home)
-    user_file = user / USER_FILE
+    user_file = paths.user_settings(user)
     own = [*layers.read_certificates(environ), *layers.read_user_file(user_file)]
     project, untrusted = _read_project(root, user) if root is not None else ([], ())
     last = [*layers.read_environment(environ), *layers.read_flags(flags or {})]

@@ -102,6 +102,15 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("memory", "history"),
     ("memory", "undo", "--yes"),
     ("memory", "sync", "--yes"),
+    ("notes", "capture", "blockers", "--summary", "Planted", "--body", "planted"),
+    ("notes", "list"),
+    ("notes", "recall", "planted"),
+    ("notes", "show", "{note}", "--files"),
+    ("notes", "status"),
+    ("notes", "verify"),
+    ("notes", "reindex"),
+    ("notes", "resolve", "{note}", "--text", "gone"),
+    ("notes", "forget", "{note}", "--yes"),
     ("trust",),
     ("doctor",),
     ("doctor", "mercury"),
@@ -219,9 +228,12 @@ def command(person: Person, words: tuple[str, ...]) -> Answer:
     if "{finding}" in words:
         (finding,) = person.cspace("findings", "list", "--json").json["findings"]
         words = tuple(word.format(finding=finding["slug"]) for word in words)
+    if "{note}" in words:
+        (memory,) = person.cspace("notes", "list", "--json").json["memories"]
+        words = tuple(word.format(note=memory["reference"]) for word in words)
     if words[:2] == ("memory", "sync"):
         make_memory_remote(person)
-    editing = person.having(EDITOR="sed -i s/f/g/")
+    editing = person.having(EDITOR="sed -i s/f/g/", CSPACE_OFFLINE="1")
     return editing.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
 
 
@@ -281,7 +293,7 @@ def test_planted_hooks_filters_and_settings_hazard_no_command_runs_them_on_the_h
     said = []
     state = person.state("mercury")
     for place in (workspace, state.claude, state.sessions):
-        for asked in ("list", "up --dry-run", "up venus", "init", "memory list"):
+        for asked in ("list", "up --dry-run", "up venus", "init", "memory list", "notes list"):
             refused = person.at(place).cspace(*asked.split(), ok=2)
             assert "belongs to an instance" in refused.err
         person.at(place).cspace("context-server")
