@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,8 +19,9 @@ from cspace import proc
 from cspace.git import AS_STORED, environment, git
 
 AUTHOR = "cspace <cspace@localhost>"
-# git syncs packs and refs by itself, and loose objects only when it is told to.
-_CONFIG = (
+# How git writes for us: nothing of the repository's runs. It syncs packs and refs by itself, and
+# loose objects only when it is told to.
+WRITING = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsync=committed,loose-object"),
     *("-c", "fastimport.unpackLimit=20"),
 )
@@ -77,7 +79,7 @@ class Import:
         self.stream.seek(0)
         words = ("fast-import", "--quiet", "--done", "--date-format=raw")
         with proc.talk(
-            "git", "-C", self.repository, *_CONFIG, *words, stdin=self.stream,
+            "git", "-C", self.repository, *WRITING, *words, stdin=self.stream,
             env=environment() | AS_STORED | dict(self.env),
         ) as process:  # fmt: skip
             assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker
@@ -118,24 +120,41 @@ def _quoted(path: bytes) -> bytes:
     return b'"%b"' % b"".join(bytes([each]) if each in plain else b"\\%03o" % each for each in path)
 
 
+@dataclass(frozen=True, slots=True)
+class Object:
+    """What a repository holds under an id."""
+
+    id: str
+    kind: str
+    content: bytes
+
+
 @dataclass(slots=True)
 class BlobReader:
-    """Reads blobs one by one, as they are asked for, with one program."""
+    """Reads objects one by one, as they are asked for, with one program."""
 
     _stdin: IO[bytes]
     _stdout: IO[bytes]
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes that an id or `<commit>:<path>` names, None where there are none."""
-        self._stdin.write(name.encode() + b"\n")
+        found = self.read_object(name)
+        return found.content if found is not None and found.kind == "blob" else None
+
+    def read_object(self, name: str) -> Object | None:
+        """Return the object that a revision names, None where there is none; one line."""
+        self._stdin.write(os.fsencode(name) + b"\n")
         self._stdin.flush()
-        head = self._stdout.readline().split()
-        if len(head) != 3 or head[1] != b"blob":
-            if len(head) == 3 and head[1].isalpha() and head[2].isdigit():
-                self._stdout.read(int(head[2]) + 1)
-            return None
-        size = int(head[2])
-        return self._stdout.read(size + 1)[:size]
+        return read_answer(self._stdout)
+
+
+def read_answer(stream: IO[bytes]) -> Object | None:
+    """Read one answer of `git cat-file --batch`, None where it says that there is no object."""
+    head = stream.readline().split()
+    if len(head) != 3 or not head[1].isalpha() or not head[2].isdigit():
+        return None
+    size = int(head[2])
+    return Object(head[0].decode("ascii"), head[1].decode("ascii"), stream.read(size + 1)[:size])
 
 
 @contextlib.contextmanager

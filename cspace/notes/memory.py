@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import Note
-from cspace.notes.record import Record
+from cspace.notes.record import RESOLUTION, TOMBSTONE, Record
 
+SHORT_COMMIT, SHORT_ID = 7, 4
 Status = Literal["open", "resolved"]
+_RESOLVED = frozenset({"resolved", "closed", "done", "fixed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +49,67 @@ def settle(namespace: Namespace, commit: str, note: Note) -> tuple[Memory, ...]:
 
     Without removed ones; resolutions and tombstones are folded in, and are none themselves.
     """
-    raise NotImplementedError
+    removed = removed_ids(note)
+    living: dict[str, Record] = {}
+    resolutions: dict[str, Record] = {}
+    for record in note.records:
+        if record.id in removed or record.type == TOMBSTONE:
+            continue
+        if record.type != RESOLUTION:
+            living.setdefault(record.id, record)
+        elif record.of is not None:
+            before = resolutions.get(record.of, record)
+            resolutions[record.of] = max(before, record, key=_age)
+    ordered = sorted(living)
+    memories = (remember(record, commit, ordered) for record in living.values())
+    if not namespace.has_status:
+        return tuple(memories)
+    return tuple(_status(memory, resolutions) for memory in memories)
+
+
+def remember(record: Record, commit: str, ordered: Sequence[str]) -> Memory:
+    """Return a record's memory, open where it can be resolved.
+
+    Args:
+        ordered: the ids of all records on that commit, sorted.
+    """
+    place = f"{record.namespace}:{commit[:SHORT_COMMIT]}"
+    reference = f"{place}/{_short(record.id, ordered)}" if len(ordered) > 1 else place
+    return Memory(record, commit, reference, "open" if record.namespace.has_status else None)
+
+
+def removed_ids(note: Note) -> frozenset[str]:
+    """Return the ids that a note's tombstones name."""
+    return frozenset(one.of for one in note.records if one.type == TOMBSTONE and one.of)
+
+
+def _status(memory: Memory, resolutions: Mapping[str, Record]) -> Memory:
+    record = memory.record
+    if said := resolutions.get(record.id):
+        return replace(memory, status="resolved", resolution=said.body, resolved_at=said.timestamp)
+    if (record.status or "").lower() in _RESOLVED:
+        return replace(
+            memory, status="resolved", resolution=record.resolution,
+            resolved_at=record.resolved_at,
+        )  # fmt: skip
+    return memory
+
+
+def _age(record: Record) -> tuple[datetime, str]:
+    return record.timestamp, record.id
+
+
+def _short(one: str, ordered: Sequence[str]) -> str:
+    """Return an id's shortest start that no other id has."""
+    at = bisect.bisect_left(ordered, one)
+    near = (
+        *ordered[max(0, at - 1) : at],
+        *(other for other in ordered[at : at + 2] if other != one),
+    )
+    return one[: max(SHORT_ID, 1 + max((_shared(one, other) for other in near), default=0))]
+
+
+def _shared(one: str, other: str) -> int:
+    return next(
+        (at for at, marks in enumerate(zip(one, other, strict=True)) if len({*marks}) > 1), 0
+    )

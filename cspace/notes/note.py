@@ -1,11 +1,34 @@
-"""A commit's note in one namespace: the records in it, and what else somebody wrote there."""
+"""A commit's note in one namespace: the records in it, and what else somebody wrote there.
+
+A body may hold anything, whole records too. So it is not a body's text that says where it ends,
+but the id in its header: the end is where the hash of the text before it is that id.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from cspace.clock import parse_time
+from cspace.docstore.frontmatter import FrontMatter, parse_front_matter
 from cspace.notes.namespaces import Namespace
-from cspace.notes.record import Record
+from cspace.notes.record import ID_LENGTH, Record, head_of, identity
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Without an empty line, or the fence of the next record could close what is no header.
+_HEADER = re.compile(
+    rb"^---[ \t]*\r?\n((?:(?!---[ \t]*\r?$)(?![ \t\r]*$)[^\n]*\n)++)(?=---[ \t]*\r?(\n|\Z))",
+    re.MULTILINE,
+)
+_REQUIRED = tuple(
+    re.compile(rb"^%b[ \t]*:" % key, re.MULTILINE) for key in (b"type", b"timestamp", b"summary")
+)
+_ID = re.compile(rf"[0-9a-f]{{{ID_LENGTH}}}")
+_NOTHING = frozenset({"", "null", "~"})
+# What a note may cost to read, in bytes to hash: somebody can write one in which no hash is right.
+_MOST_HASHED = 1 << 25
+_COST_OF_A_LINE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +39,120 @@ class Note:
     stray: tuple[bytes, ...] = ()
 
 
+@dataclass(slots=True)
+class _Reading:
+    namespace: Namespace
+    content: bytes
+    records: list[Record] = field(default_factory=list)
+    stray: list[bytes] = field(default_factory=list)
+    hashed: int = 0
+
+    def read_all(self) -> None:
+        at = 0
+        while header := self._next_header(at):
+            self._pass_over(at, header.start())
+            at = self._read(header)
+        self._pass_over(at, len(self.content))
+
+    def _next_header(self, at: int) -> re.Match[bytes] | None:
+        while found := _HEADER.search(self.content, at):
+            if all(key.search(found[1]) for key in _REQUIRED):
+                return found
+            at = found.end()
+        return None
+
+    def _pass_over(self, start: int, end: int) -> None:
+        if text := self.content[start:end].strip(b"\r\n"):
+            self.stray.append(text)
+
+    def _read(self, header: re.Match[bytes]) -> int:
+        """Take up the record of a header, and return where it ends."""
+        fence = self.content.find(b"\n", header.end()) + 1 or len(self.content)
+        front = parse_front_matter(self.content[header.start() : fence])
+        fields = _Fields(self.namespace, front)
+        start = fence + self.content.startswith(b"\n", fence)
+        end = self._find_end(fields, start)
+        if edited := end is None:
+            following = self._next_header(fence)
+            end = following.start() if following else len(self.content)
+        whole = self.content[header.start() : end]
+        body = self.content[start:end] if not edited else self.content[start:end].strip(b"\r\n")
+        source = (whole.rstrip(b"\r\n") if edited else whole) + b"\n"
+        self.records.append(fields.record(body, source))
+        return min(end + (not edited), len(self.content))
+
+    def _find_end(self, fields: _Fields, start: int) -> int | None:
+        """Return where the body ends whose hash is the id, None where there is no such place."""
+        if fields.claimed is None:
+            return None
+        text = head_of(self.namespace, fields.type, fields.spec, fields.summary)
+        at = start
+        while self.hashed < _MOST_HASHED:
+            found = self.content.find(b"\n", at)
+            end = found if found >= 0 else len(self.content)
+            self.hashed += end - at + _COST_OF_A_LINE
+            text.update(self.content[at:end])
+            if text.hexdigest()[:ID_LENGTH] == fields.claimed:
+                return end
+            if found < 0:
+                return None
+            text.update(b"\n")
+            at = end + 1
+        return None
+
+
+@dataclass(slots=True)
+class _Fields:
+    """A header's fields, leniently: older tools left the id out, and wrote null for nothing."""
+
+    namespace: Namespace
+    front: FrontMatter
+    claimed: str | None = None
+    type: str = ""
+    summary: str = ""
+    spec: str | None = None
+
+    def __post_init__(self) -> None:
+        claimed = self.front.text("id") or ""
+        self.claimed = claimed if _ID.fullmatch(claimed) else None
+        self.type = self.front.text("type") or self.namespace.type
+        self.summary = self.front.prose("summary") or ""
+        self.spec = self._text("spec")
+
+    def record(self, body: bytes, source: bytes) -> Record:
+        text = body.decode("utf-8", "surrogateescape")
+        one = identity(self.namespace, self.type, self.spec, self.summary, text)
+        line = self._text("line") or ""
+        return Record(
+            namespace=self.namespace, id=one, type=self.type,
+            timestamp=self._time("timestamp") or _EPOCH,
+            summary=self.summary, body=text, spec=self.spec, phase=self._text("phase"),
+            tags=self.front.texts("tags"), severity=self._text("severity"),
+            category=self._text("category"), file=self._text("file"),
+            line=int(line) if re.fullmatch("[0-9]{1,9}", line) else None,
+            of=self._text("of"), status=self._text("status"),
+            resolution=self._text("resolution"), resolved_at=self._time("resolved_at"),
+            source=source, edited=self.claimed not in (None, one),
+        )  # fmt: skip
+
+    def _text(self, key: str) -> str | None:
+        value = self.front.prose(key)
+        return None if self.claimed is None and value in _NOTHING else value
+
+    def _time(self, key: str) -> datetime | None:
+        value = self.front.text(key)
+        return parse_time(value) if value else None
+
+
 def parse_note(namespace: Namespace, content: bytes) -> Note:
     """Read a note, whoever wrote it; never fails."""
-    raise NotImplementedError
+    reading = _Reading(namespace, content)
+    reading.read_all()
+    return Note(tuple(reading.records), tuple(reading.stray))
+
+
+def append_record(content: bytes, record: bytes) -> bytes:
+    """Add a record's bytes to a note, of which every byte stays."""
+    if not content:
+        return record
+    return content + (b"\n" if content.endswith(b"\n") else b"\n\n") + record

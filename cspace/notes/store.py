@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cspace import git
 from cspace.clock import Clock, utc_now
+from cspace.errors import Conflict, NotFound, UsageError
 from cspace.files import Owner
 from cspace.git_import import Place
-from cspace.notes.draft import Draft
-from cspace.notes.memory import Memory
-from cspace.notes.namespaces import Namespace
+from cspace.git_notes import NotesTree, list_notes, read_notes
+from cspace.notes.draft import Draft, check_body, check_draft
+from cspace.notes.memory import Memory, settle
+from cspace.notes.namespaces import PREFIX, Namespace
+from cspace.notes.note import Note, parse_note
+from cspace.notes.page import Page
+from cspace.notes.record import RESOLUTION, TOMBSTONE, Record, identity
+from cspace.notes.reference import parse_reference
+from cspace.notes.secrets import refuse_leaks
+from cspace.notes.writing import change_until_done, exclusive
+
+MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +32,22 @@ class Captured:
 
     memory: Memory
     is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What git holds of a namespace.
+
+    Attributes:
+        commits: how many objects have a note.
+        stray: notes in which somebody else's bytes stand too.
+        edited: memories that were changed after they were written.
+    """
+
+    commits: int = 0
+    memories: int = 0
+    stray: int = 0
+    edited: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +86,40 @@ class NotesStore:
     ) -> tuple[Captured, ...]:
         """Attach records to commits, as `capture`; one write for each namespace.
 
-        Nothing is written where one of them is refused.
+        Where one of them is refused, nothing of its namespace is written.
         """
-        raise NotImplementedError
+        wanted = tuple(drafts)
+        for draft, _ in wanted:
+            check_draft(draft)
+        if not allow_secret:
+            refuse_leaks(text for draft, _ in wanted for text in draft.texts())
+        captured: dict[int, Captured] = {}
+        for namespace in dict.fromkeys(draft.namespace for draft, _ in wanted):
+            asked = {
+                number: (draft, commit)
+                for number, (draft, commit) in enumerate(wanted)
+                if draft.namespace is namespace
+            }
+            captured |= self._capture(namespace, asked)
+        return tuple(captured[number] for number in range(len(wanted)))
+
+    def _capture(
+        self, namespace: Namespace, asked: Mapping[int, tuple[Draft, str]]
+    ) -> dict[int, Captured]:
+        at, captured = self.now(), dict[int, Captured]()
+
+        def plan(notes: NotesTree) -> Mapping[str, bytes]:
+            pages: dict[str, Page] = {}
+            for number, (draft, revision) in asked.items():
+                commit = _resolve(notes, revision)
+                if commit not in pages:
+                    pages[commit] = Page.open(notes, namespace, commit)
+                memory, is_new = pages[commit].add(draft.record(at))
+                captured[number] = Captured(memory, is_new)
+            return {commit: page.content for commit, page in pages.items() if page.is_changed}
+
+        self._change(namespace, plan)
+        return captured
 
     def find(self, reference: str) -> tuple[Memory, ...]:
         """Return the memories that `<namespace>:<commit's start>[/<id's start>]` names.
@@ -68,7 +127,12 @@ class NotesStore:
         Raises:
             UsageError: it is no such reference.
         """
-        raise NotImplementedError
+        wanted = parse_reference(reference)
+        return tuple(
+            memory
+            for memory in self._read(wanted.namespace, wanted.commit)
+            if memory.id.startswith(wanted.id)
+        )
 
     def get(self, reference: str) -> Memory:
         """Return the one memory that a reference names.
@@ -77,24 +141,141 @@ class NotesStore:
             NotFound: there is none; names near ones.
             Conflict: there are several; names them.
         """
-        raise NotImplementedError
+        found = self.find(reference)
+        if not found:
+            raise NotFound(f"{reference}: there is no such memory", hint=self._hint(reference))
+        if len(found) > 1:
+            names = ", ".join(_longer(found)[:MOST_NAMED])
+            raise Conflict(
+                f"{reference}: {len(found)} memories are called so", hint=f"name one: {names}"
+            )
+        return found[0]
+
+    def _hint(self, reference: str) -> str:
+        """Name what is near: the others on that commit, else those whose commit starts alike."""
+        wanted = parse_reference(reference)
+        for start in (wanted.commit, wanted.commit[:2]):
+            near = itertools.islice(self._read(wanted.namespace, start), MOST_NAMED)
+            if names := [memory.reference for memory in near]:
+                return f"near it: {', '.join(names)}"
+        return f"see what there is: cspace notes list {wanted.namespace}"
 
     def iter_memories(self, namespaces: Iterable[Namespace] | None = None) -> Iterator[Memory]:
         """Yield all memories, namespace by namespace, in no order that means anything."""
-        raise NotImplementedError
+        for namespace in Namespace if namespaces is None else namespaces:
+            yield from self._read(namespace)
+
+    def iter_notes(self, namespace: Namespace) -> Iterator[tuple[str, Note]]:
+        """Yield each annotated object of a namespace and its note."""
+        yield from self._notes(namespace)
+
+    def _read(self, namespace: Namespace, start: str = "") -> Iterator[Memory]:
+        for commit, note in self._notes(namespace, start):
+            yield from settle(namespace, commit, note)
+
+    def _notes(self, namespace: Namespace, start: str = "") -> Iterator[tuple[str, Note]]:
+        """Yield the notes of the objects whose ids start so."""
+        tip = git.list_refs(self.repository, namespace.ref).get(namespace.ref)
+        if tip is None:
+            return
+        commits: dict[str, list[str]] = {}
+        for commit, blob in list_notes(self.repository, tip).items():
+            if commit.startswith(start):
+                commits.setdefault(blob, []).append(commit)
+        for blob, content in read_notes(self.repository, commits):
+            note = parse_note(namespace, content)
+            for commit in commits[blob]:
+                yield commit, note
 
     def tips(self) -> dict[Namespace, str]:
         """Return the commit that each namespace which has notes is at."""
-        raise NotImplementedError
+        refs = git.list_refs(self.repository, PREFIX.rstrip("/"))
+        return {one: refs[one.ref] for one in Namespace if one.ref in refs}
 
     def counts(self) -> dict[Namespace, int]:
         """Count the memories of each namespace that has notes, by git itself."""
-        raise NotImplementedError
+        return {namespace: tally.memories for namespace, tally in self.tallies().items()}
+
+    def tallies(self) -> dict[Namespace, Tally]:
+        """Count what each namespace that has notes holds, by git itself."""
+        return {namespace: self._tally(namespace) for namespace in self.tips()}
+
+    def _tally(self, namespace: Namespace) -> Tally:
+        commits = memories = stray = edited = 0
+        for commit, note in self.iter_notes(namespace):
+            settled = settle(namespace, commit, note)
+            commits, memories = commits + 1, memories + len(settled)
+            stray += bool(note.stray)
+            edited += sum(memory.record.edited for memory in settled)
+        return Tally(commits, memories, stray, edited)
 
     def resolve(self, reference: str, text: str, *, allow_secret: bool = False) -> Memory:
-        """Say how a blocker or a review finding was settled, and return it as it is now."""
-        raise NotImplementedError
+        """Say how a blocker or a review finding was settled, and return it as it is now.
+
+        Raises:
+            UsageError: nothing is to be resolved there, or the text says nothing.
+            NotFound: there is no such memory.
+            LeakFound: the text looks like a secret.
+            Conflict: as for `get` and `capture`.
+        """
+        if not text.strip():
+            raise UsageError(f"resolution {text!r}: it is empty", hint="say what settled it")
+        check_body(text)
+        if not allow_secret:
+            refuse_leaks([("resolution", text)])
+        memory = self.get(reference)
+        if not memory.namespace.has_status:
+            raise UsageError(
+                f"{reference}: only blockers and reviews are resolved",
+                hint=f"look at it: cspace notes show {reference}",
+            )
+        page = self._say(memory, RESOLUTION, "Resolves", text)
+        return next(one for one in page.memories() if one.id == memory.id)
 
     def forget(self, reference: str) -> Memory:
-        """Remove a memory from its commit for good, and return what it was."""
-        raise NotImplementedError
+        """Remove a memory from its commit for good, and return what it was.
+
+        Git's history of the notes still has it.
+        """
+        memory = self.get(reference)
+        self._say(memory, TOMBSTONE, "Removes", "")
+        return memory
+
+    def _say(self, memory: Memory, type_: str, verb: str, text: str) -> Page:
+        """Add a record about a memory, and return the note with it."""
+        # Of two records the id alone tells them apart: so it stands where ids are made from.
+        summary = f"{verb} {memory.id}"
+        record = Record(
+            namespace=memory.namespace, type=type_, timestamp=self.now().replace(microsecond=0),
+            id=identity(memory.namespace, type_, None, summary, text),
+            summary=summary, body=text, of=memory.id,
+        )  # fmt: skip
+        pages: list[Page] = []
+
+        def plan(notes: NotesTree) -> Mapping[str, bytes]:
+            page = Page.open(notes, memory.namespace, memory.commit)
+            page.check_living(memory)
+            page.add(record)
+            pages.append(page)
+            return {memory.commit: page.content} if page.is_changed else {}
+
+        self._change(memory.namespace, plan)
+        return pages[-1]
+
+    def _change(
+        self, namespace: Namespace, plan: Callable[[NotesTree], Mapping[str, bytes | None]]
+    ) -> None:
+        with exclusive(self.place, self.by, self.owner):
+            change_until_done(self.repository, namespace.ref, plan, self.now())
+
+
+def _resolve(notes: NotesTree, revision: str) -> str:
+    found = notes.reader.read_object(f"{revision}^{{commit}}") if revision.isprintable() else None
+    if found is None:
+        raise NotFound(f"commit {revision!r}: there is no such commit", hint="git log --oneline")
+    return found.id
+
+
+def _longer(memories: tuple[Memory, ...]) -> list[str]:
+    """Return names that tell memories apart whose short ones do not."""
+    return [f"{one.namespace}:{one.commit}/{one.id}" for one in memories]
