@@ -22,7 +22,8 @@ def allow(db: apsw.Connection, filters: Filters) -> int | None:
         return None
     db.execute("create temp table if not exists allowed(item integer primary key)")
     db.execute("delete from allowed")
-    conditions, values = [], []
+    conditions: list[str] = []
+    values: list[str | float] = []
     for condition, bound in _conditions(db, filters):
         conditions.append(condition)
         values += bound

@@ -34,7 +34,9 @@ create table labels(
 create table facets(label integer not null, item integer not null, primary key(label, item))
     without rowid;
 create index facets_of_item on facets(item);
-create table vectors(id integer primary key, digest blob not null unique, vector blob not null);
+create table vectors(
+    id integer primary key, digest blob not null unique, vector blob not null, bits blob not null
+);
 create table bits(id integer primary key, bits blob not null);
 create virtual table words using fts5(
     title, text, labels, content='', contentless_delete=1,
@@ -109,9 +111,10 @@ def load_vector_functions(db: apsw.Connection) -> None:
     """Let SQL compare vectors. A search by words does not pay for it."""
     import sqlite_vec  # type: ignore[import-untyped]  # noqa: PLC0415  a library to load
 
-    db.enable_load_extension(True)
-    db.load_extension(sqlite_vec.loadable_path())
-    db.enable_load_extension(False)
+    with translated(None):
+        db.enable_load_extension(True)  # noqa: FBT003  apsw's form
+        db.load_extension(sqlite_vec.loadable_path())
+        db.enable_load_extension(False)  # noqa: FBT003  apsw's form
 
 
 def _settled(db: apsw.Connection) -> apsw.Connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 # How much less a second place counts than a first: of `1 / (DAMPING + rank)`.
 DAMPING = 20.0
@@ -11,7 +11,7 @@ BY_MEANING = 1.0
 
 
 def fuse(
-    lexical: Sequence[int], near: Sequence[int] | None, unknown: Collection[int]
+    lexical: Iterable[int], near: Iterable[int] | None, unknown: Collection[int]
 ) -> list[tuple[int, float]]:
     """Return items with a score above 0 and at most 1, the best first.
 
@@ -22,15 +22,16 @@ def fuse(
         near: None where there was no meaning to look for.
         unknown: items whose meaning is not known yet: they are taken to be as near as their words.
     """
-    by_words = _ranks(lexical)
+    by_words = ranks(lexical)
     if near is None:
         return [(item, _share(rank)) for item, rank in by_words.items()]
-    by_meaning = _ranks(near) | {item: by_words[item] for item in unknown if item in by_words}
+    by_meaning = ranks(near) | {item: by_words[item] for item in unknown if item in by_words}
     scores = {item: _joined(item, by_words, by_meaning) for item in {**by_words, **by_meaning}}
     return sorted(scores.items(), key=lambda one: -one[1])
 
 
-def _ranks(items: Sequence[int]) -> dict[int, int]:
+def ranks(items: Iterable[int]) -> dict[int, int]:
+    """Return each item's place, from 1."""
     return {item: rank for rank, item in enumerate(items, start=1)}
 
 

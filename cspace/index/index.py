@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cspace.errors import CspaceError
+import apsw
+
+from cspace.index import database, fusion, lexical, nearest, vectors
+from cspace.index.allowed import allow
+from cspace.index.database import translated
+from cspace.index.items import add_items, remove_group
 from cspace.index.model import Filters, Hit, Item, Kept
+from cspace.index.words import Asked, asked_of
 
-
-class BrokenIndex(CspaceError):
-    """The file is no index of this version, or damaged: it has to be built again."""
+# As many of each order are fused; more than anybody is shown.
+DEPTH = 100
 
 
 @dataclass(slots=True)
 class Index:
-    """An open index. What it says is derived: it may be deleted at any time."""
+    """An open index. What it says is derived: it may be deleted at any time.
+
+    Any of its functions raises BrokenIndex where the file turns out to be damaged, and Conflict
+    where another process writes it for too long.
+
+    Attributes:
+        path: None for one in memory.
+    """
+
+    path: Path | None
+    db: apsw.Connection
+    _compares: bool = False
 
     @classmethod
     def open(cls, path: Path, *, to_change: bool = False) -> Index:
@@ -24,42 +41,139 @@ class Index:
 
         Raises:
             BrokenIndex: it is missing, of another version, or damaged.
+            ReadOnlyIndex: it is to be changed, and can not be.
         """
-        raise NotImplementedError
+        return cls(path, database.connect(path, to_change=to_change))
 
     @classmethod
     def create(cls, path: Path | None) -> Index:
         """Create an empty index where nothing is; in memory without a path."""
-        raise NotImplementedError
+        return cls(path, database.create(path))
 
     def close(self) -> None:
-        """Close it."""
-        raise NotImplementedError
+        """Close it; nothing can be asked of it any more."""
+        self.db.close()
 
     def kept(self) -> Kept:
         """Return what it was made from, and by which embedder."""
-        raise NotImplementedError
+        with translated(self.path):
+            said = dict(self.db.execute("select key, value from meta"))
+        state = json.loads(said.get("state", "{}"))
+        return Kept(state, said.get("embedder"), int(said.get("dimensions", "0")))
 
     def apply(
         self, removed: Iterable[str], items: Iterable[Item], state: Mapping[str, str]
     ) -> None:
-        """Remove the items of some groups, add others, and keep state: all of it or nothing."""
-        raise NotImplementedError
+        """Remove the items of some groups, add others, and keep state: all of it or nothing.
+
+        A vector stays, though its text goes: should it come back, it is not embedded again.
+        """
+        with translated(self.path), self.db:
+            for group in removed:
+                remove_group(self.db, group)
+            add_items(self.db, items)
+            row = ("state", json.dumps(dict(state), sort_keys=True))
+            self.db.execute("insert or replace into meta values(?, ?)", row)
 
     def count(self, facet: str) -> dict[str, int]:
         """Return how many items have each value of a facet."""
-        raise NotImplementedError
+        sql = (
+            "select value, count(*) from labels join facets on label = labels.id"
+            " where name = ? group by value order by value"
+        )
+        with translated(self.path):
+            return dict(self.db.execute(sql, (facet,)))
+
+    def keys(self, facet: str, value: str) -> frozenset[str]:
+        """Return the keys of the items that have a value of a facet."""
+        sql = (
+            "select key from items where id in (select item from facets where label ="
+            " (select id from labels where name = ? and value = ?))"
+        )
+        with translated(self.path):
+            return frozenset(key for (key,) in self.db.execute(sql, (facet, value)))
+
+    def damage(self) -> str:
+        """Return what SQLite finds wrong with the file, by reading all of it; empty for nothing."""
+        with translated(self.path):
+            said = [str(line) for (line,) in self.db.execute("pragma integrity_check(3)")]
+        return "" if said == ["ok"] else "; ".join(said)
+
+    def count_missing(self) -> int:
+        """Return how many texts no vector stands for."""
+        sql = "select count(distinct digest) from items where vector is null"
+        with translated(self.path):
+            return int(self.db.execute(sql).get)
 
     def missing_vectors(self, limit: int) -> dict[bytes, str]:
         """Return the newest texts without a vector, by their digest."""
-        raise NotImplementedError
+        with translated(self.path):
+            return vectors.missing_vectors(self.db, limit)
 
-    def put_vectors(self, embedder: str, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep vectors (float32, little endian, normalised) by the digest of their text."""
-        raise NotImplementedError
+    def put_vectors(self, embedder: str, found: Mapping[bytes, bytes]) -> None:
+        """Keep vectors (float32, little endian, normalised) by the digest of their text.
+
+        Those of another embedder go: they can not be compared with these.
+        """
+        if found:
+            self._load()
+            with translated(self.path), self.db:
+                vectors.put_vectors(self.db, embedder, found)
+
+    def take_vectors(self, path: Path) -> None:
+        """Take over from another index what it has of vectors for our texts.
+
+        Raises:
+            BrokenIndex: it is damaged; nothing was taken.
+        """
+        with translated(path):
+            self.db.execute("attach ? as old", (str(path.parent.resolve() / path.name),))
+            try:
+                with self.db:
+                    vectors.take_vectors(self.db)
+            finally:
+                self.db.execute("detach old")
 
     def search(
         self, query: str, vector: bytes | None, filters: Filters, limit: int
     ) -> tuple[Hit, ...]:
-        """Return what is most about the query, the best first."""
-        raise NotImplementedError
+        """Return what is most about the query, the best first.
+
+        Args:
+            query: words; nothing in them is syntax.
+            vector: the query's; None to look for words only.
+        """
+        if vector is not None:
+            self._load()
+        with translated(self.path), self.db:
+            hits = _search(self.db, asked_of(query), vector, filters, limit)
+        return hits  # noqa: RET504  mypy takes the blocks to end a failure
+
+    def _load(self) -> None:
+        if not self._compares:
+            database.load_vector_functions(self.db)
+            self._compares = True
+
+
+def _search(
+    db: apsw.Connection,
+    asked: tuple[Asked, ...],
+    vector: bytes | None,
+    filters: Filters,
+    limit: int,
+) -> tuple[Hit, ...]:
+    allowed, depth = allow(db, filters), max(DEPTH, limit)
+    asked, by_words = lexical.find(db, asked, depth, filtered=allowed is not None)
+    near = None if vector is None else dict(nearest.find(db, vector, depth, allowed))
+    unknown = vectors.without_vector(db, by_words) if near is not None else ()
+    fused = fusion.fuse(by_words, near, unknown)[:limit]
+    standing = lexical.explain(db, asked, [item for item, _ in fused])
+    ranks = fusion.ranks(by_words), fusion.ranks(near or {})
+    sql = "select key, title, text, payload, time from items where id = ?"
+    hits = []
+    for item, score in fused:
+        key, title, text, payload, time = next(db.execute(sql, (item,)))
+        has, nearness = standing.get(item, lexical.NONE), (near or {}).get(item)
+        why = (ranks[0].get(item), ranks[1].get(item), nearness, has.words, has.fields)
+        hits.append(Hit(key, title, text, payload, time, round(score, 4), *why))
+    return tuple(hits)

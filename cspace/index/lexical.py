@@ -13,8 +13,10 @@ from cspace.index.words import Asked, prefixes_of
 # A title says what an item is about; labels are few and exact.
 _WEIGHTS = "4.0, 1.0, 2.0"
 # Items that are scored at most, those with the rarest words first: a word of every second item
-# tells none of them apart, and 100,000 scores take 60 ms.
-MAX_SCORED = 10_000
+# tells none of them apart, and 100,000 scores take 70 ms.
+MAX_SCORED = 4_000
+# As many of a word's are counted: so common is it that more makes no difference.
+_MAX_COUNTED = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,9 @@ class Standing:
 
     words: tuple[str, ...]
     fields: tuple[str, ...]
+
+
+NONE = Standing((), ())
 
 
 def find(
@@ -49,17 +54,16 @@ def explain(
     db.register_fts5_function("standing", _standing)
     marks = ",".join(str(one) for one in items)
     sql = f"select rowid, standing(words) from words where words match ? and rowid in ({marks})"  # noqa: S608  numbers
-    return {
-        item: _named(asked, said) for item, said in db.execute(sql, (_any(asked),)) if said
-    }
+    return {item: _named(asked, said) for item, said in db.execute(sql, (_any(asked),))}
 
 
 def _telling(db: apsw.Connection, asked: tuple[Asked, ...]) -> tuple[Asked, ...]:
     """Leave out words that no item has, and the most common ones of many."""
-    capped = f"select 1 from words where words match ? limit {MAX_SCORED + 1}"  # noqa: S608  a number
+    capped = f"select 1 from words where words match ? limit {_MAX_COUNTED}"  # noqa: S608  a number
     sql = f"select count(*) from ({capped})"  # noqa: S608  see above
     counted = [(db.execute(sql, (one.phrase,)).get, at) for at, one in enumerate(asked)]
-    kept, scored = [], 0
+    kept: list[int] = []
+    scored = 0
     for count, at in sorted(counted):
         if count and (not kept or scored + count <= MAX_SCORED):
             kept.append(at)
@@ -73,16 +77,21 @@ def _ranked(
     # The plus keeps SQLite from a search of its own for each item that is allowed.
     only = "and +rowid in (select item from temp.allowed)" if filtered else ""
     sql = f"select rowid, bm25(words, {_WEIGHTS}) as s from words where words match ? {only}"  # noqa: S608  no value is in it
-    return [item for item, _ in db.execute(f"{sql} order by s, rowid desc limit ?", (_any(asked), limit))]
+    return [
+        item
+        for item, _ in db.execute(f"{sql} order by s, rowid desc limit ?", (_any(asked), limit))
+    ]
 
 
 def _any(asked: tuple[Asked, ...]) -> str:
     return " OR ".join(one.phrase for one in asked)
 
 
-def _standing(api: apsw.FTS5ExtensionApi) -> str:
+def _standing(api: apsw.FTS5ExtensionApi, *_: object) -> str:
     columns = (api.phrase_columns(at) for at in range(api.phrase_count))
-    return " ".join(f"{at}:{','.join(map(str, where))}" for at, where in enumerate(columns) if where)
+    return " ".join(
+        f"{at}:{','.join(map(str, where))}" for at, where in enumerate(columns) if len(where)
+    )
 
 
 def _named(asked: tuple[Asked, ...], said: str) -> Standing:

@@ -34,7 +34,7 @@ class Item:
     @property
     def embedded(self) -> str:
         """What an embedder is given of it."""
-        return f"{self.title}\n\n{self.text}" if self.text else self.title
+        return embedded(self.title, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,11 @@ class Kept:
     state: Mapping[str, str]
     embedder: str | None
     dimensions: int
+
+
+def embedded(title: str, text: str) -> str:
+    """Return what an embedder is given of a title and a text."""
+    return f"{title}\n\n{text}" if text else title
 
 
 def digest_of(text: str) -> bytes:

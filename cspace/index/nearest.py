@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import apsw
 
-# As many are compared by whole vectors as are read in 2 ms.
-RERANKED = 500
+# As many are compared by whole vectors of those that are nearest by bits.
+RERANKED = 300
 # So few are compared by whole vectors at once.
 MAX_EXACT = 3_000
 
@@ -27,7 +27,7 @@ def find(
         allowed: how many items the table `allowed` has; None where it is not to be looked at.
     """
     near = dict(_near(db, vector, limit, allowed))
-    only = "" if allowed is None else "and id in (select item from temp.allowed)"
+    only = "" if allowed is None else "and +id in (select item from temp.allowed)"
     marks = ",".join(map(str, near))
     sql = f"select id, vector, time from items where vector in ({marks}) {only}"  # noqa: S608  numbers
     found = [(item, near[one], time) for item, one, time in db.execute(sql)]
@@ -40,7 +40,8 @@ def _near(
 ) -> list[tuple[int, float]]:
     chosen = _chosen(db, vector, limit, allowed)
     sql = f"select id, 1 - vec_distance_cosine(vector, ?1) as s from vectors where id in ({chosen})"  # noqa: S608  no value is in it
-    return db.execute(f"{sql} order by s desc limit ?2", (vector, limit)).fetchall()
+    rows = db.execute(f"{sql} order by s desc limit ?2", (vector, limit))
+    return [(int(one), float(nearness)) for one, nearness in rows]
 
 
 def _chosen(db: apsw.Connection, vector: bytes, limit: int, allowed: int | None) -> str:

@@ -14,12 +14,14 @@ _PARTS = re.compile(r"[^\W_]+")
 
 # What a question is built with says nothing of what it is about.
 _COMMON = frozenset(
-    "a about after again all also am an and any are as at be because been before being but by can"
-    " could did do does doing done for from get had has have having he her here him his how i if in"
-    " into is it its just let like may me might more most my no nor not of on once only or other"
-    " our out over own same she should so some such than that the their them then there these they"
-    " this those through to too under until up us very was we were what when where which while who"
-    " whom why will with would you your".split()
+    """
+    a about after again all also am an and any are as at be because been before being but by can
+    could did do does doing done for from get had has have having he her here him his how i if
+    in into is it its just let like may me might more most my no nor not of on once only or
+    other our out over own same she should so some such than that the their them then there
+    these they this those through to too under until up us very was we were what when where
+    which while who whom why will with would you your
+    """.split()  # noqa: SIM905  a line a word is nothing to read
 )
 
 
