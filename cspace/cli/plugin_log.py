@@ -19,7 +19,7 @@ app = typer.Typer(help="Keep this repository's prompts, for debugging; off by de
 
 @app.command()
 def on(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Keep what is typed in this repository from now on, in a file for you alone.
+    """Keep what is typed here from now on, in a private file.
 
     The plugin's hook writes it. A prompt with what looks like a secret is left out.
 

@@ -37,9 +37,9 @@ def test_an_instance_has_the_plugin_already(
 
 
 def test_the_log_of_prompts_is_off_goes_on_and_off_and_git_sees_nothing_of_it(repo: Path) -> None:
-    states = []
-    for word in ("status", "on", "on", "status", "off", "off"):
-        states.append(json.loads(cspace("plugin", "log", word, "--json", cwd=repo).stdout)["on"])
+    words = ("status", "on", "on", "status", "off", "off")
+    said = [cspace("plugin", "log", word, "--json", cwd=repo).stdout for word in words]
+    states = [json.loads(one)["on"] for one in said]
     assert states == [False, True, True, True, False, False]
     log = repo / ".git/cspace/prompts.jsonl"
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
