@@ -7,11 +7,11 @@ file, an identifier or a tag, or when most of what a memory's summary says stand
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cspace.docstore.everyday import EVERYDAY
+from cspace.docstore.stems import plain_words, stem, stems_of
 from cspace.docstore.words import fold
-from cspace.hooks.everyday import EVERYDAY
 
 # Longer ones are logs and files that somebody pasted; what they want stands at the beginning.
 MOST_CHARACTERS = 2_000
@@ -23,13 +23,11 @@ _ADDRESS = re.compile(r"\b[a-z]+://\S+")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TICKED = re.compile(r"`([^`\n]{2,80})`")
 _TOKEN = re.compile(r"[\w./@:#-]*\w")
-_WORD = re.compile(r"[^\W\d_]{3,}")
 _PATH = re.compile(r"(?=.*[^\W\d])(?:[\w.@-]*/)*[\w@-]+(?:/|\.[A-Za-z][A-Za-z0-9]{0,5})?")
 _ENDING = re.compile(r"\w\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _JOINED = re.compile(r"[^\W_]_[^\W_]|[a-z0-9][A-Z]|::")
 _MIXED = re.compile(r"(?=.*[A-Za-z]{2})(?=.*\d)[A-Za-z0-9-]{4,}")
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9]{2,}")
-_SUFFIX = re.compile(r"(?:ations?|ings?|ers?|ies|ed|es|s|ly|e|y)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +67,9 @@ def topic_of(prompt: str) -> Topic:
     ticked = [found.strip() for found in _TICKED.findall(text)]
     tokens = [found.strip(".:#-/@") for found in _TOKEN.findall(text)]
     named = [one for one in (*ticked, *filter(_is_name, tokens)) if _says_something(one)]
-    plain = [word for word in _WORD.findall(text) if fold(word) not in EVERYDAY]
     names = tuple(dict.fromkeys(map(fold, named)))[:MOST_TERMS]
-    words = tuple(dict.fromkeys(map(fold, plain)))[:MOST_TERMS]
-    return Topic(names, stems(words), " ".join(dict.fromkeys((*names, *words))))
+    words = plain_words(text, EVERYDAY)[:MOST_TERMS]
+    return Topic(names, frozenset(map(stem, words)), " ".join(dict.fromkeys((*names, *words))))
 
 
 def is_about(topic: Topic, memory: About) -> bool:
@@ -85,24 +82,9 @@ def is_about(topic: Topic, memory: About) -> bool:
         return True
     if any(_is_label(label, topic.words) for label in labels):
         return True
-    own = content_words(memory.summary)
+    own = stems_of(memory.summary, EVERYDAY)
     shared = own & topic.words
     return len(shared) >= LEAST_SHARED and len(shared) >= LEAST_SHARE * len(own)
-
-
-def content_words(text: str) -> frozenset[str]:
-    """Return the stems of the words that say what a text is about."""
-    return stems(word for word in map(fold, _WORD.findall(text)) if word not in EVERYDAY)
-
-
-def stems(words: Iterable[str]) -> frozenset[str]:
-    """Return words without their endings, so that `rotate`, `rotated`, `rotation` are one."""
-    return frozenset(map(_stem, words))
-
-
-def _stem(word: str) -> str:
-    short = _SUFFIX.sub("", word)
-    return short if len(short) >= 4 else word
 
 
 def _is_name(token: str) -> bool:
@@ -136,5 +118,5 @@ def _is_label(label: str, words: frozenset[str]) -> bool:
     """Whether all words of a tag or a specification are meant; a file's are not words."""
     if "/" in label or "." in label:
         return False
-    own = content_words(label)
+    own = stems_of(label, EVERYDAY)
     return bool(own) and own <= words and any(len(word) >= 3 for word in own)

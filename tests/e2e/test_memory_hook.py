@@ -74,6 +74,7 @@ IN_REPOSITORY = ("env", "-C", REPOSITORY, *ON_HOST[3:])
 SHOP = f"""
 git init --quiet {REPOSITORY}
 cd {REPOSITORY}
+git config user.name A; git config user.email a@example.com
 git commit --quiet --allow-empty --message start
 cspace notes capture decisions --summary "Chose RS256 over HS256" --body SECRET-BODY
 cspace notes recall RS256
@@ -93,18 +94,6 @@ def test_the_plugin_is_valid_and_an_instance_has_it_from_its_start(worker: Perso
     sent = told(worker, "env", "-C", INSIDE.workspace, prompt="/cs:recall the tokens")
     assert "Find what this repository's memories say about: the tokens" in sent
     assert plugins(worker, "env", "-C", INSIDE.workspace) == [("cs@cspace", True)]
-
-
-def test_a_hosts_sessions_have_the_plugin_while_it_is_installed(worker: Person) -> None:
-    host = ("env", *ON_HOST[1:])
-    # An instance's own copy is its administrator's, which a host does not have.
-    for change in ("install", "install"):
-        worker.inside("mercury", *host, "cspace", "plugin", change, "--yes")
-    status = worker.inside("mercury", *host, "cspace", "plugin", "status", "--json")
-    assert json.loads(status)["state"] == "installed"
-    worker.inside("mercury", *host, "cspace", "plugin", "uninstall", "--yes")
-    status = worker.inside("mercury", *host, "cspace", "plugin", "status", "--json")
-    assert json.loads(status)["state"] == "absent"
 
 
 def test_a_session_is_told_of_counts_and_of_what_its_prompt_names(worker: Person) -> None:

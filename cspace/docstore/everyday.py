@@ -1,8 +1,15 @@
-"""Words that say in any prompt what is to be done, or how, and never what it is about."""
+"""Words that say little: what joins others, and what people ask of a program in any prompt."""
 
 from __future__ import annotations
 
-_TEXT = """
+_FUNCTION = """
+about after all also and any are because been before both but can could did does each for
+from had has have how into its like may more most must nor not off only other our out over
+own same should some such than that the their them then there these they this those through
+too under until upon very was were what when where which while who whose why will with
+without would you your
+"""
+_EVERYDAY = """
 about above actually add added adding after again ahead all also always and another any
 anything api app application architecture are ask because been before being below best
 better between both branch branches break breaks broken bug bugs build builds but button can
@@ -32,4 +39,7 @@ wants warning was way well were what whats when where which while who whole why 
 without work worked working works would write writing written wrong yes yesterday yet you
 your
 """
-EVERYDAY = frozenset(_TEXT.split())
+# They join other words.
+FUNCTION_WORDS = frozenset(_FUNCTION.split())
+# They say what is to be done, or how, and never what it is about.
+EVERYDAY = frozenset(_EVERYDAY.split())
