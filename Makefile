@@ -13,7 +13,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export SSL_CERT_FILE ?= /etc/ssl/certs/ca-certificates.crt
 endif
 
-.PHONY: help venv engine base mcp-tools demo check lint quick tools test engine-tests soak bench docs wheel clean
+.PHONY: help venv model engine base mcp-tools demo check lint quick tools test engine-tests soak bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## List these targets
@@ -23,6 +23,9 @@ venv: .venv/ready ## Create .venv with cspace and its development tools
 
 .venv/ready: pyproject.toml
 	@lib/bootstrap/venv.sh
+
+model: .venv/ready ## Fetch what finds memories by their meaning into ~/.cache (84 MB, once)
+	@lib/bootstrap/model.sh
 
 engine: ## Install and start a Docker Engine where none answers
 	@lib/bootstrap/engine.sh
@@ -44,7 +47,7 @@ lint: tools .venv/ready
 	$(BIN)/lint-imports
 	shellcheck --external-sources $(SHELL_SCRIPTS)
 
-quick: tools .venv/ready
+quick: tools model .venv/ready
 	$(BIN)/python -m pytest --numprocesses=2 -m "$(QUICK)"
 
 tools:
@@ -54,13 +57,13 @@ tools:
 mcp-tools:
 	@lib/bootstrap/mcp-tools.sh >/dev/null
 
-engine-tests: tools base mcp-tools .venv/ready
+engine-tests: tools base mcp-tools model .venv/ready
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m "$(ENGINE)"
 
-soak: tools base mcp-tools .venv/ready ## Every test with its full counts (hours)
+soak: tools base mcp-tools model .venv/ready ## Every test with its full counts (hours)
 	CSPACE_SOAK=1 $(BIN)/python -m pytest -m ""
 
-bench: base .venv/ready ## Measure what the README claims
+bench: base model .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.cli
 	$(BIN)/python -m bench.context
 	$(BIN)/python -m bench.memory
@@ -69,6 +72,8 @@ bench: base .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.down
 	$(BIN)/python -m bench.hooks
 	$(BIN)/python -m bench.migrate
+	$(BIN)/python -m bench.recall
+	$(BIN)/python -m bench.embedder
 
 docs: .venv/ready ## Write docs/reference anew from the code
 	$(BIN)/python -m docs.generate

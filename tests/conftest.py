@@ -17,9 +17,15 @@ from pathlib import Path
 import pytest
 
 from cspace import proc
+from cspace.index.embedder import models_directory
+from cspace.index.model_files import MINILM, find_files
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 OUTSIDE = dict(os.environ)  # as it was before any test was sealed
+# Where `make model` puts what embeds texts, for the user and for tests.
+MODELS = models_directory(Path(OUTSIDE.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir), OUTSIDE)
+# For whoever loads numpy first: its threads would wait for those of the run's other processes.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ENGINE_TIMEOUT = 20.0
 # A shell that starts us in the background has ^C ignored, by all that we start too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,8 +58,12 @@ def _real_homes() -> tuple[str, ...]:
 
 
 def _allowed() -> tuple[str, ...]:
-    """Places that may lie below a home and are not the user's: Python's, ours, temporary ones."""
+    """Places that may lie below a home and are not the user's: Python's, ours, temporary ones.
+
+    Ours is the model too, which nobody changes.
+    """
     code = {*sysconfig.get_paths().values(), *sys.path, sys.prefix, sys.base_prefix, str(CHECKOUT)}
+    code.add(str(MODELS))
     code |= {os.path.realpath(place) for place in code if place}
     # A home that is on sys.path is still a home.
     places = {f"{place.rstrip('/')}/" for place in code if place}.difference(HOMES)
@@ -137,6 +147,20 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock(datetime(2026, 4, 14, 10, 30, tzinfo=UTC))
+
+
+@pytest.fixture
+def models(home: Path) -> Path:
+    """Return the test user's cache of models, with the default one in it."""
+    files = find_files(MINILM, MODELS)
+    if files is None and OUTSIDE.get("CI"):
+        pytest.fail("CI needs the model: make model")
+    if files is None:
+        pytest.skip("the model is not here: make model")
+    cache = home / ".cache/cspace/models"
+    cache.mkdir(parents=True)
+    (cache / MINILM.id).symlink_to(files)
+    return cache
 
 
 @pytest.fixture

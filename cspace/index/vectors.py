@@ -44,7 +44,7 @@ def without_vector(db: apsw.Connection, items: Collection[int]) -> frozenset[int
 
 def put_vectors(db: apsw.Connection, embedder: str, vectors: Mapping[bytes, bytes]) -> None:
     """Keep vectors by the digest of their text; those of another embedder go."""
-    _agree(db, embedder, len(next(iter(vectors.values()))) // 4)
+    expect(db, embedder)
     sql = (
         "insert into vectors(digest, vector, bits) values(?1, ?2, vec_quantize_binary(?2))"
         " on conflict do nothing"
@@ -56,10 +56,7 @@ def put_vectors(db: apsw.Connection, embedder: str, vectors: Mapping[bytes, byte
 
 def take_vectors(db: apsw.Connection) -> None:
     """Take over from the database `old` what it has of vectors for our texts."""
-    db.execute(
-        "insert or replace into meta select key, value from old.meta"
-        " where key in ('embedder', 'dimensions')"
-    )
+    db.execute("insert or replace into meta select key, value from old.meta where key = 'embedder'")
     db.execute(
         "insert into vectors(digest, vector, bits) select digest, vector, bits from old.vectors"
         " where digest in (select digest from items)"
@@ -70,14 +67,11 @@ def take_vectors(db: apsw.Connection) -> None:
     db.execute("insert into bits select id, bits from vectors")
 
 
-def _agree(db: apsw.Connection, embedder: str, dimensions: int) -> None:
-    said = {"embedder": embedder, "dimensions": str(dimensions)}
-    if (
-        dict(db.execute("select key, value from meta where key in ('embedder', 'dimensions')"))
-        == said
-    ):
+def expect(db: apsw.Connection, embedder: str) -> None:
+    """Let go of the vectors of any other embedder."""
+    if db.execute("select value from meta where key = 'embedder'").get == embedder:
         return
     db.execute("update items set vector = null where vector is not null")
     for table in ("vectors", "bits"):
         db.execute(f"delete from {table}")  # noqa: S608  ours
-    db.executemany("insert or replace into meta values(?, ?)", said.items())
+    db.execute("insert or replace into meta values('embedder', ?)", (embedder,))

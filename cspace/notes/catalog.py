@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from cspace.events import Report
-from cspace.index.embedder import Embedder
+from cspace.docstore.ranking import parse_query
+from cspace.errors import Conflict, CspaceError, UsageError
+from cspace.events import Event, Report, State
+from cspace.index.database import BrokenIndex
+from cspace.index.embedder import Embedder, Missing
+from cspace.index.index import Index
+from cspace.index.model import Filters, Hit
+from cspace.notes.anchors import commits_touching
+from cspace.notes.catalogued import memory_of
+from cspace.notes.indexfile import IndexFile, build_in_memory
 from cspace.notes.namespaces import Namespace
-from cspace.notes.question import Question, Recalled, Recollection
+from cspace.notes.question import MAX_LIMIT, Mode, Question, Recalled, Recollection, Why
+from cspace.notes.reading import read_memories, state_of
 from cspace.notes.store import NotesStore
+
+# Texts that a recall embeds of those which are not yet, the newest first: about a second's work.
+EMBEDDED_AT_ONCE = 32
+# Texts between two reports of progress, and between two writes.
+BATCH = 64
+_SHOWN = 10
+_FIELDS = {"title": "summary", "text": "body"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +77,13 @@ class Catalog:
     """
 
     store: NotesStore
+    _in_memory: Index | None = field(default=None, repr=False)
+    _rebuilt: str = ""
+
+    @property
+    def path(self) -> Path:
+        """Where the index lies; it need not exist."""
+        return self.store.place.common_directory / "cspace/index.db"
 
     def refresh(self) -> CatalogState:
         """Bring the index to what git says now; costs a git that lists ten refs where it is so.
@@ -65,30 +92,221 @@ class Catalog:
         is built in memory.
 
         Raises:
-            CspaceError: what would be built is smaller than what git lists.
+            CspaceError: git lists notes that can not be read; the index is as it was.
         """
-        raise NotImplementedError
+        with self._opened() as index:
+            return self._state(index)
 
     def reindex(self, report: Report, embedder: Embedder | None) -> CatalogState:
-        """Build the index anew from git, and embed what no vector stands for yet."""
-        raise NotImplementedError
+        """Build the index anew from git, and embed what no vector stands for yet.
+
+        Raises:
+            CspaceError: git lists notes that can not be read; the index is as it was.
+        """
+        report(Event("notes", "index", State.STARTED))
+        tips = self.store.tips()
+        if tips or self.path.is_file():
+            with self._file.locked():
+                self._file.build(self.store.tips())
+        report(Event("notes", "index", State.DONE))
+        with self._opened() as index:
+            if embedder is not None:
+                self._embed_all(index, embedder, report)
+            return self._state(index)
 
     def verify(self) -> tuple[Difference, ...]:
-        """Compare the index as it stands with git; return the namespaces that differ."""
-        raise NotImplementedError
+        """Compare the index, brought up to date, with git; return the namespaces that differ.
+
+        Raises:
+            BrokenIndex: the file is damaged.
+        """
+        with self._opened() as index:
+            if damage := index.damage():
+                raise BrokenIndex(f"{self.path}: {damage}", hint="cspace notes reindex")
+            tips = self.store.tips()
+            compared = (self._compare(index, one, tips.get(one)) for one in Namespace)
+            return tuple(one for one in compared if one.missing or one.extra)
 
     def counts(self) -> dict[Namespace, int]:
         """Return how many memories the index as it stands has; a hook reads it. No refresh."""
-        raise NotImplementedError
+        index = self._file.open_as_it_is()
+        if index is None:
+            return {}
+        with contextlib.closing(index):
+            return _counts(index)
 
     def suggest(self, text: str, limit: int) -> tuple[Recollection, ...]:
         """Search the index as it stands by words, without git: for hooks. Nothing where none is."""
-        raise NotImplementedError
+        index = self._file.open_as_it_is()
+        if index is None:
+            return ()
+        with contextlib.closing(index), contextlib.suppress(CspaceError):
+            return tuple(map(_recollection, index.search(text, None, Filters(), limit)))
+        return ()
 
-    def recall(self, question: Question, embedder: Embedder | None) -> Recalled:
+    def recall(self, question: Question, embedder: Embedder | Missing | None = None) -> Recalled:
         """Find the memories that a question is about, those just captured too.
 
         Raises:
             UsageError: the query has no word, or a filter's value is wrong.
         """
-        raise NotImplementedError
+        parse_query(question.query)
+        if not 1 <= question.limit <= MAX_LIMIT:
+            raise UsageError(f"limit {question.limit} is not between 1 and {MAX_LIMIT}")
+        try:
+            return self._recall(question, embedder)
+        except BrokenIndex:
+            # A damaged page shows only when it is read.
+            with self._file.locked():
+                self._file.build(self.store.tips())
+            return self._recall(question, embedder)
+
+    def _recall(self, question: Question, embedder: Embedder | Missing | None) -> Recalled:
+        with self._opened() as index:
+            vector, reason = self._query_vector(index, question.query, embedder)
+            filters = self._filters(index, question)
+            found = index.search(question.query, vector, filters, question.limit)
+            hits = tuple(map(_recollection, found))
+            if vector is None:
+                return Recalled(hits, Mode.LEXICAL, reason)
+            return Recalled(hits, Mode.HYBRID, without_vector=index.count_missing())
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Index]:
+        """Give the index, brought to what git says now."""
+        index = self._current()
+        try:
+            yield index
+        finally:
+            if index is not self._in_memory:
+                index.close()
+
+    def _current(self) -> Index:
+        tips = self.store.tips()
+        if not tips and not os.path.lexists(self.path):
+            return Index.create(None)
+        return self._file.open_current(tips) or self._brought()
+
+    def _brought(self) -> Index:
+        try:
+            with self._file.locked():
+                self._rebuilt = self._file.update(self.store.tips())
+            return Index.open(self.path)
+        except Conflict:
+            # Somebody builds it for longer than we wait: what it says is better than nothing.
+            if old := self._file.open_as_it_is():
+                return old
+            raise
+        except OSError:
+            return self._memorised()
+
+    def _memorised(self) -> Index:
+        """Return an index in memory, as the index can not be written."""
+        tips = self.store.tips()
+        if self._in_memory is None or self._in_memory.kept().state != state_of(tips):
+            self._in_memory = build_in_memory(self.store.repository, tips)
+        return self._in_memory
+
+    def _filters(self, index: Index, question: Question) -> Filters:
+        one_of = {
+            "namespace": tuple(one.value for one in question.namespaces),
+            "spec": _one(question.spec),
+            "file": _one(question.file),
+            "status": _one(question.status),
+        }
+        any_of = {name: values for name, values in one_of.items() if values}
+        if question.path is not None:
+            commits = index.count("commit")
+            touching = commits_touching(self.store.repository, commits, question.path)
+            any_of["commit"] = tuple(touching)
+        return Filters(
+            any_of=any_of,
+            all_of={"tag": question.tags} if question.tags else {},
+            containing={"author": question.author} if question.author else {},
+            since=question.since.timestamp() if question.since else None,
+        )
+
+    def _query_vector(
+        self, index: Index, query: str, embedder: Embedder | Missing | None
+    ) -> tuple[bytes | None, str]:
+        """Embed a query, and some of what no vector stands for yet; else say why not."""
+        if embedder is None or isinstance(embedder, Missing):
+            return None, embedder.reason if embedder else ""
+        try:
+            with contextlib.suppress(Conflict, OSError):
+                self._expect(index, embedder)
+                self._embed(index, embedder, EMBEDDED_AT_ONCE)
+            return embedder.embed([query])[0], ""
+        except CspaceError as error:
+            return None, str(error)
+
+    def _embed_all(self, index: Index, embedder: Embedder, report: Report) -> None:
+        self._expect(index, embedder)
+        total, done = index.count_missing(), 0
+        report(Event("notes", "embed", State.STARTED, total=total))
+        # Bounded: another one put in the index's place does not show here what was embedded.
+        while done < total and (taken := self._embed(index, embedder, BATCH)):
+            done += taken
+            report(Event("notes", "embed", State.ADVANCED, done=done, total=total))
+        report(Event("notes", "embed", State.DONE, f"{done} texts"))
+
+    def _embed(self, index: Index, embedder: Embedder, limit: int) -> int:
+        """Embed up to limit texts, outside of all locks, and return how many were."""
+        texts = index.missing_vectors(limit)
+        if texts:
+            found = embedder.embed(list(texts.values()))
+            with self._writable(index) as open_:
+                open_.put_vectors(embedder.id, dict(zip(texts, found, strict=True)))
+        return len(texts)
+
+    def _expect(self, index: Index, embedder: Embedder) -> None:
+        if index.kept().embedder != embedder.id:
+            with self._writable(index) as open_:
+                open_.expect(embedder.id)
+
+    @contextlib.contextmanager
+    def _writable(self, index: Index) -> Iterator[Index]:
+        """Give an index that can be changed, of the same file."""
+        if index.path is None:
+            yield index
+            return
+        with (
+            self._file.locked(),
+            contextlib.closing(Index.open(index.path, to_change=True)) as open_,
+        ):
+            yield open_
+
+    @property
+    def _file(self) -> IndexFile:
+        return IndexFile(self.path, self.store.repository, self.store.owner, self.store.by)
+
+    def _state(self, index: Index) -> CatalogState:
+        return CatalogState(
+            counts=_counts(index),
+            rebuilt=self._rebuilt,
+            embedder=index.kept().embedder,
+            without_vector=index.count_missing(),
+            in_memory=index is self._in_memory,
+        )
+
+    def _compare(self, index: Index, namespace: Namespace, tip: str | None) -> Difference:
+        held = index.keys("namespace", namespace.value)
+        known = read_memories(self.store.repository, namespace, tip) if tip else {}
+        missing, extra = sorted(known.keys() - held), sorted(held - known.keys())
+        shown = tuple(missing[:_SHOWN]), tuple(extra[:_SHOWN])
+        return Difference(namespace, len(known), len(held), *shown)
+
+
+def _one(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
+
+
+def _counts(index: Index) -> dict[Namespace, int]:
+    said = index.count("namespace")
+    return {one: said[one.value] for one in Namespace if one.value in said}
+
+
+def _recollection(hit: Hit) -> Recollection:
+    fields = tuple(_FIELDS.get(one, one) for one in hit.fields)
+    why = Why(hit.words, fields, hit.nearness, hit.lexical_rank, hit.vector_rank)
+    return Recollection(memory_of(hit), hit.score, why)
