@@ -16,6 +16,8 @@ from cspace.errors import CspaceError, Diagnosed
 if TYPE_CHECKING:
     from cspace.index.embedder import Embedder, Missing
     from cspace.notes.catalog import CatalogState, Difference
+    from cspace.notes.namespaces import Namespace
+    from cspace.notes.store import Tally
 
 
 def register(app: typer.Typer) -> None:
@@ -77,16 +79,18 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
     Example: cspace notes verify
     """
     catalog = context.obj.notes_catalog()
-    catalog.refresh()
-    counts, differences = catalog.store.counts(), catalog.verify()
+    tallies, differences = catalog.store.tallies(), catalog.verify()
     if as_json:
-        render.show_json(counts=counts, differences=differences)
+        rows = [{"namespace": one} | render.plain(tallies[one]) for one in tallies]
+        render.show_json(namespaces=rows, differences=differences)
     else:
         render.show_lines(_difference_line(one) for one in differences)
+        for name, tally in tallies.items():
+            _note_odd(name, tally)
     if differences:
         raise Diagnosed("the index differs from git", hint="cspace notes reindex")
     if not as_json:
-        many = sum(counts.values())
+        many = sum(tally.memories for tally in tallies.values())
         render.show_lines([f"the index is what git says: {count_memories(many)}"])
 
 
@@ -96,6 +100,15 @@ def _index_line(index: CatalogState) -> str:
     parts += [f"{index.without_vector} not embedded"] if index.without_vector else []
     parts += ["in memory only: its directory can not be written"] if index.in_memory else []
     return ", ".join(parts)
+
+
+def _note_odd(namespace: Namespace, tally: Tally) -> None:
+    if tally.stray:
+        many = render.count(tally.stray, "note")
+        render.note(f"{namespace}: {many} with bytes that are no record; they are kept")
+    if tally.edited:
+        many = count_memories(tally.edited)
+        render.note(f"{namespace}: {many} changed by hand after they were kept")
 
 
 def _difference_line(one: Difference) -> str:

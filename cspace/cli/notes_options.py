@@ -20,6 +20,8 @@ from cspace.notes.namespaces import Namespace, get_namespace
 if TYPE_CHECKING:  # `cspace --help` has no use for what git and records need
     from cspace.notes.memory import Memory
 
+STATUSES = ("open", "resolved")
+
 
 def complete_namespace(incomplete: str) -> list[str]:
     """Complete a namespace."""
@@ -90,7 +92,12 @@ Tags = Annotated[
     ),
 ]
 Status = Annotated[
-    str | None, typer.Option(metavar="STATUS", help="Only what is open, or resolved.")
+    str | None,
+    typer.Option(
+        metavar="STATUS",
+        help="Only what is open, or resolved.",
+        autocompletion=lambda incomplete: _matching(STATUSES, incomplete),
+    ),
 ]
 Since = Annotated[
     str | None, typer.Option(metavar="TIME", help="Only from then on: 2026-04-14, or 7d, 12h.")
@@ -112,6 +119,17 @@ def check_since(text: str | None) -> datetime | None:
     if text is not None and time is None:
         raise UsageError(f"--since {text!r} is no time", hint="--since 2026-04-14, or --since 7d")
     return time
+
+
+def check_status(text: str | None) -> str | None:
+    """Return a status that is asked for.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if text not in (None, *STATUSES):
+        raise UsageError(f"--status {text!r} is none", hint=f"one of {', '.join(STATUSES)}")
+    return text
 
 
 def path_in(top: Path, text: str | None) -> str | None:

@@ -15,6 +15,7 @@ from cspace.cli.notes_options import (
     Status,
     Tags,
     check_since,
+    check_status,
     get_namespaces,
 )
 from cspace.cli.notes_show import files_of, plain_memory, show_body, show_files, show_memory
@@ -53,7 +54,7 @@ def list_all(  # noqa: PLR0913  one parameter an option
     """
     deps: Deps = context.obj
     names = get_namespaces(namespace)
-    wanted = Wanted(names, spec, tuple(tags or ()), check_since(since), status, limit)
+    wanted = Wanted(names, spec, tuple(tags or ()), check_since(since), check_status(status), limit)
     found = list_memories(deps.notes().iter_memories(names or None), wanted)
     if as_json:
         rows = [plain_memory(row.memory) | {"number": row.number} for row in found.rows]

@@ -15,6 +15,7 @@ from cspace.cli.notes_options import (
     Status,
     Tags,
     check_since,
+    check_status,
     get_namespaces,
     path_in,
 )
@@ -24,7 +25,7 @@ from cspace.deps import Deps
 from cspace.errors import NotFound
 
 if TYPE_CHECKING:
-    from cspace.index.embedder import Missing
+    from cspace.index.embedder import Embedder, Missing
     from cspace.notes.question import Recalled, Recollection
 
 
@@ -71,8 +72,7 @@ def recall(  # noqa: PLR0913  one parameter an option
 
     Examples: cspace notes recall why redis · cspace notes recall "token expiry" --file src/auth
     """
-    from cspace.index.embedder import Missing  # noqa: PLC0415  only what it is needed for
-    from cspace.notes.question import DEFAULT_LIMIT, Question  # noqa: PLC0415  as above
+    from cspace.notes.question import DEFAULT_LIMIT, Question  # noqa: PLC0415  only what it needs
 
     deps: Deps = context.obj
     catalog, embedder = deps.notes_catalog(), deps.embedder()
@@ -86,10 +86,10 @@ def recall(  # noqa: PLR0913  one parameter an option
         path=path_in(top, file),
         author=author,
         since=check_since(since),
-        status=status,
+        status=check_status(status),
         limit=limit or DEFAULT_LIMIT,
     )
-    found = catalog.recall(question, None if isinstance(embedder, Missing) else embedder)
+    found = catalog.recall(question, embedder)
     then = files_of(top, (hit.memory for hit in found.hits)) if files else ()
     if as_json:
         hits = [_plain(hit, body=full or files) for hit in found.hits]
@@ -98,7 +98,7 @@ def recall(  # noqa: PLR0913  one parameter an option
     else:
         _show(found, whole=full or files)
         show_files(then)
-    _say_how(found, embedder if isinstance(embedder, Missing) else None)
+    _say_how(found, embedder)
     if not found.hits:
         raise NotFound(
             f"nothing here is about {question.query!r}",
@@ -131,11 +131,11 @@ def _reasons(hit: Recollection) -> Iterator[str]:
         yield f"meaning {hit.why.nearness:.2f}"
 
 
-def _say_how(found: Recalled, missing: Missing | None) -> None:
+def _say_how(found: Recalled, embedder: Embedder | Missing) -> None:
+    """Say whether meaning was looked at, and if not why."""
     if found.mode == "lexical":
-        render.note(f"by words only: {missing.reason if missing else found.reason}")
-        if missing:
-            render.note(f"hint: {missing.hint}")
+        render.note(f"by words only: {found.reason}")
+        render.note(f"hint: {getattr(embedder, 'hint', 'cspace notes reindex')}")
     else:
         render.note("by words and by meaning")
     if found.mode == "hybrid" and found.without_vector:

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from cspace.errors import UsageError
 from cspace.notes.memory import Memory
 from cspace.notes.namespaces import Namespace
-
-STATUSES = ("open", "resolved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +62,7 @@ class Listed:
 
 
 def list_memories(memories: Iterable[Memory], wanted: Wanted) -> Listed:
-    """Choose the memories that are wanted, and number them by time.
-
-    Raises:
-        UsageError: the status is none.
-    """
-    if wanted.status not in (None, *STATUSES):
-        raise UsageError(f"--status {wanted.status!r} is none", hint=f"one of {STATUSES}")
+    """Choose the memories that are wanted, and number them by time."""
     found = sorted(filter(wanted.covers, memories), key=_order)
     rows = tuple(Row(number, one) for number, one in enumerate(found, start=1))
     left_out = 0 if wanted.limit is None else max(0, len(rows) - wanted.limit)

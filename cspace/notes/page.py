@@ -44,7 +44,7 @@ class Page:
         if all(one.id != memory.id for one in self.memories()):
             raise NotFound(
                 f"{memory.reference}: somebody has just removed it",
-                hint=f"see what there is: cspace notes list {memory.namespace}",
+                hint=f"see what there is: cspace notes list --namespace {memory.namespace}",
             )
 
     def add(self, record: Record) -> tuple[Memory, bool]:

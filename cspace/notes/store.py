@@ -158,7 +158,7 @@ class NotesStore:
             near = itertools.islice(self._read(wanted.namespace, start), MOST_NAMED)
             if names := [memory.reference for memory in near]:
                 return f"near it: {', '.join(names)}"
-        return f"see what there is: cspace notes list {wanted.namespace}"
+        return f"see what there is: cspace notes list --namespace {wanted.namespace}"
 
     def iter_memories(self, namespaces: Iterable[Namespace] | None = None) -> Iterator[Memory]:
         """Yield all memories, namespace by namespace, in no order that means anything."""

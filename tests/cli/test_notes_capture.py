@@ -142,7 +142,7 @@ SECRET = "ghp_" + "abcdefghij0123456789ABCDEFGHIJ012345"
 
 def test_a_secret_is_refused_before_anything_is_written_and_never_shown(repo: Path) -> None:
     words = ("capture", "decisions", "--summary", "Login", "--body", f"token: {SECRET}")
-    done = notes(*words, cwd=repo, ok=1)
+    done = notes(*words, cwd=repo, ok=2)
     assert SECRET not in done.stderr
     assert "--allow-secret" in done.stderr
     assert run_git(repo, "for-each-ref", "refs/notes") == ""

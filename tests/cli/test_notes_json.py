@@ -33,7 +33,7 @@ def keys(found: Any) -> set[str]:
         (("recall", "first", "--files"), {"mode", "reason", "hits", "files"}),
         (("status",), {"namespaces", "index", "embedder"}),
         (("reindex",), {"index", "embedder"}),
-        (("verify",), {"counts", "differences"}),
+        (("verify",), {"namespaces", "differences"}),
         (("resolve", "{reference}", "--text", "t"), {"memory"}),
         (("forget", "{reference}", "--yes"), {"forgotten"}),
     ],
