@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from cspace.notes.question import Recollection
 
 MOST_SUGGESTIONS = 3
+# So many new notes are read into the index in a few milliseconds; a session waits for us.
+MOST_CHANGES = 50
 SUMMARY_LENGTH = 100
 # Looked at before most of them are found to be about something else.
 _LOOKED_AT = 12
@@ -36,13 +38,14 @@ def find_catalog(directory: Path, user: Path) -> Catalog | None:
     if repository is None:
         return None
     from cspace.clock import utc_now  # noqa: PLC0415  only where there is a repository
-    from cspace.git_import import find_place  # noqa: PLC0415
+    from cspace.git_import import Place  # noqa: PLC0415
     from cspace.notes.catalog import Catalog  # noqa: PLC0415
     from cspace.notes.store import NotesStore  # noqa: PLC0415
 
+    # Its hash is what only a writer asks git for.
+    place = Place(repository.common_directory, "")
     top = repository.worktree.top
-    store = NotesStore(top, find_place(top), find_owner(), account_name(), utc_now)
-    return Catalog(store)
+    return Catalog(NotesStore(top, place, find_owner(), account_name(), utc_now))
 
 
 def keep_prompt(catalog: Catalog, prompt: PromptEvent) -> None:
@@ -64,12 +67,19 @@ def render_counts(catalog: Catalog) -> str:
     Raises:
         CspaceError, OSError: the index can not be read.
     """
+    is_current = catalog.refresh_if_small(MOST_CHANGES)
     counts = catalog.counts()
+    if not counts and not is_current:
+        return (
+            "This repository has memories attached to its commits, which are not indexed yet:"
+            " `cspace notes reindex`."
+        )
     listed = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
     if not listed:
         return ""
+    more = "" if is_current else ", and newer ones"
     return (
-        f"This repository has memories attached to its commits: {listed}. Before you decide"
+        f"This repository has memories attached to its commits: {listed}{more}. Before you decide"
         ' something they may know of: /cs:recall, notes_recall, or `cspace notes recall "…"`.'
     )
 

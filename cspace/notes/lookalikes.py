@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cspace.docstore.everyday import FUNCTION_WORDS
 from cspace.docstore.stems import stems_of
-from cspace.index.embedder import Embedder
+from cspace.index.embedder import Embedder, Missing
 from cspace.notes.catalog import Catalog
 from cspace.notes.memory import Memory
 from cspace.notes.namespaces import Namespace
@@ -39,7 +39,7 @@ class Lookalikes:
         return f"seen {times} since {since:%Y-%m-%d}: {shown}{tail}"
 
 
-def find_lookalikes(catalog: Catalog, finding: Memory, embedder: Embedder | None) -> Lookalikes:
+def find_lookalikes(catalog: Catalog, finding: Memory, embedder: Embedder | Missing) -> Lookalikes:
     """Find the findings of the same category that a review finding resembles.
 
     By the words of their summaries, and with an embedder by their meaning too.
