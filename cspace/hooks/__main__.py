@@ -76,27 +76,27 @@ def _memory_block() -> str:
 
 
 def _notes_counts() -> str:
-    from cspace.hooks.notes import find_catalog, render_counts  # noqa: PLC0415  as above
+    from cspace.hooks.notes import find_notes, render_counts  # noqa: PLC0415  as above
     from cspace.paths import user_directory  # noqa: PLC0415
 
-    catalog = find_catalog(Path.cwd(), user_directory(Path.home()))
-    return render_counts(catalog) if catalog else ""
+    repository = find_notes(Path.cwd(), user_directory(Path.home()))
+    return render_counts(repository) if repository else ""
 
 
 def _notes_suggestions(content: bytes) -> str:
     from cspace.hooks.event import parse_prompt  # noqa: PLC0415  as above
-    from cspace.hooks.notes import find_catalog, keep_prompt, render_suggestions  # noqa: PLC0415
+    from cspace.hooks.notes import find_notes, keep_prompt, render_suggestions  # noqa: PLC0415
     from cspace.paths import user_directory  # noqa: PLC0415
 
     prompt = parse_prompt(content)
-    catalog = find_catalog(Path.cwd(), user_directory(Path.home()))
-    if catalog is None:
+    repository = find_notes(Path.cwd(), user_directory(Path.home()))
+    if repository is None:
         return ""
     try:
-        keep_prompt(catalog, prompt)
+        keep_prompt(repository, prompt)
     except Exception as error:  # noqa: BLE001  as in main
         _write_error(error)
-    return render_suggestions(catalog, prompt.text)
+    return render_suggestions(repository, prompt.text)
 
 
 def _memory_block_if_any() -> str:

@@ -17,7 +17,6 @@ from pathlib import Path, PurePosixPath
 from cspace import beneath
 from cspace.errors import MALFORMED, CspaceError
 from cspace.files import Owner, give
-from cspace.leaks.scan import scan
 
 DIRECTORY = PurePosixPath("cspace")
 NAME, SWITCH = "prompts.jsonl", "prompts.on"
@@ -87,6 +86,8 @@ class PromptLog:
         """
         if not self.is_on:
             return
+        from cspace.leaks.scan import scan  # noqa: PLC0415  a log that is off scans nothing
+
         leaks = tuple(map(str, scan(text)))
         said: dict[str, object] = {"withheld": leaks} if leaks else {"prompt": text}
         line = json.dumps({"time": time.isoformat(), "session": session} | said) + "\n"
