@@ -184,9 +184,9 @@ def local_config(repository: Path, key: str) -> tuple[str, ...]:
     return tuple(os.fsdecode(one) for one in asked.stdout.split(b"\0")[:-1])
 
 
-def set_local_config(repository: Path, key: str, value: str) -> None:
-    """Give a key one value in the repository's own configuration."""
-    git(repository, "config", "--local", key, value)
+def add_local_config(repository: Path, key: str, value: str) -> None:
+    """Give a key one more value in the repository's own configuration."""
+    git(repository, "config", "--local", "--add", key, value)
 
 
 def unset_local_config(repository: Path, key: str, value: str) -> None:

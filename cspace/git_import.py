@@ -6,7 +6,6 @@ As in `cspace.git`, nothing here is ever pointed at a workspace.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -17,19 +16,21 @@ from typing import IO
 
 from cspace import proc
 from cspace.git import AS_STORED, environment, git
+from cspace.git_pack import NewObject
 
 AUTHOR = "cspace <cspace@localhost>"
-# How git writes for us: nothing of the repository's runs. It syncs packs and refs by itself, and
-# loose objects only when it is told to.
-WRITING = (
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsync=committed,loose-object"),
+# No hook of the repository's runs.
+WITHOUT_HOOKS = ("-c", "core.hooksPath=/dev/null")
+# git syncs packs and refs by itself, and loose objects only when it is told to.
+_CONFIG = (
+    *(*WITHOUT_HOOKS, "-c", "core.fsync=committed,loose-object"),
     *("-c", "fastimport.unpackLimit=20"),
 )
 
 
 def blob_id(content: bytes, algorithm: str) -> str:
     """Return what git calls these bytes; algorithm is the repository's, sha1 or sha256."""
-    return hashlib.new(algorithm, b"blob %d\0%b" % (len(content), content)).hexdigest()
+    return NewObject("blob", content).id(algorithm)
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ class Import:
         self.stream.seek(0)
         words = ("fast-import", "--quiet", "--done", "--date-format=raw")
         with proc.talk(
-            "git", "-C", self.repository, *WRITING, *words, stdin=self.stream,
+            "git", "-C", self.repository, *_CONFIG, *words, stdin=self.stream,
             env=environment() | AS_STORED | dict(self.env),
         ) as process:  # fmt: skip
             assert process.stdout is not None  # noqa: S101  a pipe; tells the type checker

@@ -8,21 +8,23 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import subprocess
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from cspace import proc
 from cspace.errors import CommandFailed, Conflict
 from cspace.git import AS_STORED, environment, git, list_refs
-from cspace.git_import import AUTHOR, WRITING, BlobReader, blob_reader, read_answer
+from cspace.git_import import WITHOUT_HOOKS, BlobReader, blob_reader, read_answer
+from cspace.git_notes_tree import NotesTree, open_notes
+from cspace.git_objects import index_pack
+from cspace.git_pack import dump_pack
 
-# A directory with more notes gets directories for the notes to come, as git itself makes them.
-MOST_IN_DIRECTORY = 256
 _CHUNK = 1000
-_MESSAGE = b"Notes added by 'cspace notes'"
+# As git does with what it receives.
+MOST_UNPACKED = 100
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -85,136 +87,8 @@ def read_notes(repository: Path, blobs: Iterable[str]) -> Iterator[tuple[str, by
                 yield found.id, found.content
 
 
-@dataclass(slots=True)
-class _Directory:
-    """A directory of a notes tree: notes and directories by their names, these read on demand."""
-
-    notes: dict[str, str] = field(default_factory=dict)
-    directories: dict[str, _Directory | str] = field(default_factory=dict)
-
-    @property
-    def is_full(self) -> bool:
-        return bool(self.directories) or len(self.notes) >= MOST_IN_DIRECTORY
-
-
-@dataclass(slots=True)
-class NotesTree:
-    """The notes of one commit, read as far as somebody asks for them.
-
-    Attributes:
-        tip: the commit, None where there is none yet.
-        reader: of the repository's other objects.
-    """
-
-    tip: str | None
-    reader: BlobReader
-    _root: _Directory
-
-    def read(self, name: str) -> bytes | None:
-        """Return the note of an object, None where it has none."""
-        way, directory = self._find(name)
-        blob = directory.notes.get("".join(way[-1:]))
-        return self.reader.read(blob) if blob else None
-
-    def put(self, name: str) -> str:
-        """Return the path at which a note of an object stands, or shall stand."""
-        way, directory = self._find(name)
-        rest = way.pop()
-        if rest not in directory.notes:
-            while directory.is_full and len(rest) > 2:
-                directory.directories[rest[:2]] = directory = _Directory()
-                way, rest = [*way, rest[:2]], rest[2:]
-            directory.notes[rest] = ""
-        return "/".join((*way, rest))
-
-    def _find(self, name: str) -> tuple[list[str], _Directory]:
-        """Return the path of a name as far as directories lead, and the last of these."""
-        way, directory = list[str](), self._root
-        while name not in directory.notes and name[:2] in directory.directories:
-            directory = self._open(directory, name[:2])
-            way, name = [*way, name[:2]], name[2:]
-        return [*way, name], directory
-
-    def _open(self, above: _Directory, name: str) -> _Directory:
-        found = above.directories[name]
-        if isinstance(found, str):
-            found = above.directories[name] = _load(self.reader, found)
-        return found
-
-
-def open_notes(reader: BlobReader, ref: str) -> NotesTree:
-    """Open the notes that a ref is at; where there is no such ref there are none.
-
-    Raises:
-        CommandFailed: it is at no commit.
-    """
-    found = reader.read_object(ref)
-    tip = found.id if found else None
-    return NotesTree(tip, reader, _load(reader, f"{tip}^{{tree}}") if tip else _Directory())
-
-
-def _load(reader: BlobReader, name: str) -> _Directory:
-    found = reader.read_object(name)
-    if found is None or found.kind != "tree":
-        raise CommandFailed(f"git has no tree {name}", hint="look at it: git fsck")
-    directory, at, width = _Directory(), 0, len(found.id) // 2
-    while at < len(found.content):
-        end = found.content.index(b"\0", at)
-        mode, _, raw = found.content[at:end].partition(b" ")
-        at = end + 1 + width
-        one, path = found.content[end + 1 : at].hex(), raw.decode("utf-8", "replace")
-        if mode != b"40000":
-            directory.notes[path] = one
-        elif len(path) == 2 and _HEX.issuperset(path):
-            directory.directories[path] = one
-    return directory
-
-
-@dataclass(slots=True)
-class NotesWriter:
-    """Writes at most one commit, with a program that started while we still read."""
-
-    _process: subprocess.Popen[bytes]
-
-    def commit(
-        self, ref: str, expected: str | None, paths: Mapping[str, bytes | None], at: datetime
-    ) -> str | None:
-        """Move a ref from expected to a new commit with these paths changed.
-
-        Returns:
-            The commit; whether the ref is there is known when the block ends.
-        """
-        assert self._process.stdin is not None  # noqa: S101  a pipe; tells the type checker
-        assert self._process.stdout is not None  # noqa: S101  a pipe; tells the type checker
-        stream = self._process.stdin
-        stream.write(f"commit {ref}\nmark :1\n".encode())
-        stream.write(f"committer {AUTHOR} {int(at.timestamp())} +0000\n".encode())
-        stream.write(b"data %d\n%b\n" % (len(_MESSAGE), _MESSAGE))
-        stream.write(f"from {expected}\n".encode() if expected else b"")
-        for path, content in paths.items():
-            if content is None:
-                stream.write(f"D {path}\n".encode())
-            else:
-                stream.write(f"M 100644 inline {path}\n".encode())
-                stream.write(b"data %d\n%b\n" % (len(content), content))
-        stream.write(b"\nget-mark :1\n")
-        stream.flush()
-        return self._process.stdout.readline().decode("ascii").strip() or None
-
-
-@contextlib.contextmanager
-def notes_writer(repository: Path) -> Iterator[NotesWriter]:
-    """Give a writer; a block that commits nothing changes nothing.
-
-    Raises:
-        CommandFailed: git said no, also where the ref was not at what was expected of it.
-    """
-    words = ("git", "-C", repository, *WRITING, "fast-import", "--quiet", "--done")
-    with proc.talk(*words, "--date-format=raw", env=environment() | AS_STORED) as process:
-        yield NotesWriter(process)
-        if process.stdin is not None:
-            process.stdin.write(b"done\n")
-            process.stdin.close()
+class _NothingToDo(Exception):
+    """Ends the programs that were started to write."""
 
 
 class RefMoved(Conflict):
@@ -257,8 +131,12 @@ def change_notes(
     ref: str,
     plan: Callable[[NotesTree], Mapping[str, bytes | None]],
     at: datetime,
+    reader: BlobReader | None = None,
 ) -> str | None:
     """Change notes as plan says when it has seen those that are there.
+
+    Args:
+        reader: one that is open already.
 
     Returns:
         The commit that the ref is at then.
@@ -269,17 +147,48 @@ def change_notes(
     """
     tip = None
     try:
-        with notes_writer(repository) as writer, blob_reader(repository) as reader:
-            notes = open_notes(reader, ref)
-            tip = notes.tip
-            paths = {notes.put(name): content for name, content in plan(notes).items()}
-            return writer.commit(ref, tip, paths, at) if paths else tip
+        # All three start at once: most of their time is what a program needs to start.
+        with _started(repository, "update-ref", "-z", "--stdin") as mover:
+            with (
+                _started(repository, "unpack-objects", "-q") as taker,
+                contextlib.nullcontext(reader) if reader else blob_reader(repository) as opened,
+            ):
+                notes = open_notes(opened, ref)
+                tip = notes.tip
+                if not (changes := plan(notes)):
+                    raise _NothingToDo
+                new = notes.commit(changes, at)
+                taker.write(_to_unpack(repository, notes))
+            mover.write(f"update {ref}\0{new}\0{tip or '0' * len(new)}\0".encode())
+    except _NothingToDo:
+        return tip
     except CommandFailed as error:
-        if _is_held(error) or list_refs(repository, ref).get(ref) != tip:
+        if "': File exists" in str(error) or list_refs(repository, ref).get(ref) != tip:
             raise RefMoved(ref) from error
         raise
+    return new
 
 
-def _is_held(error: CommandFailed) -> bool:
-    """Tell whether another git holds the ref just now."""
-    return "cannot lock ref" in str(error) or ".lock': File exists" in str(error)
+@contextlib.contextmanager
+def _started(repository: Path, *words: str) -> Iterator[IO[bytes]]:
+    """Give the stdin of a git command that writes.
+
+    A note is synced as the user's git syncs the commit that it belongs to: core.fsync says.
+    """
+    env = environment() | AS_STORED
+    with proc.talk("git", "-C", repository, *WITHOUT_HOOKS, *words, env=env) as process:
+        assert process.stdin is not None  # noqa: S101  a pipe; tells the type checker
+        yield process.stdin
+        process.stdin.flush()
+
+
+def _to_unpack(repository: Path, notes: NotesTree) -> bytes:
+    """Return the pack of what is to be single objects; of many, git keeps a pack instead."""
+    pack = dump_pack(notes.new.values(), notes.algorithm)
+    if len(notes.new) <= MOST_UNPACKED:
+        return pack
+    with tempfile.TemporaryFile() as file:
+        file.write(pack)
+        file.seek(0)
+        index_pack(repository, file)
+    return dump_pack((), notes.algorithm)

@@ -13,6 +13,7 @@ from tests.conftest import CHECKOUT
 HEAVY = {
     *("cspace.settings", "docker", "httpx", "jinja2", "mcp", "pydantic", "pydantic_settings"),
     *("requests", "rich", "starlette", "urllib3", "uvicorn", "yaml"),
+    *("apsw", "numpy", "sqlite_vec", "tokenizers"),
 }
 
 
@@ -35,7 +36,8 @@ def test_completing_a_records_name_loads_no_yaml() -> None:
 
 
 @pytest.mark.parametrize(
-    "group", ["archive", "config", "context", "findings", "memory", "quarantine", "sessions"]
+    "group",
+    ["archive", "config", "context", "findings", "memory", "notes", "quarantine", "sessions"],
 )
 def test_a_group_of_commands_starts_without_heavy_packages(group: str) -> None:
     assert loaded_by(f"import cspace.cli.{group}") & HEAVY == set()

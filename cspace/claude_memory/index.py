@@ -25,7 +25,7 @@ _HEADER = re.compile(
 _COMMENT_OPENS = re.compile(r"^ {0,3}<!--", re.MULTILINE)
 # What is indented below one of these is a part of it, and no block of its own.
 _ITEM = re.compile(r"[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]")
-_COMMENT = re.compile(r"<!--(?:(?!-->).)*+-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`{1,8})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
 # Nobody writes longer ones, and an unclosed bracket must not be sought to the end of a book.
 _LINK = re.compile(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.git_settings import describe_setting
 from cspace.cli.options import AsJson, DryRun
 from cspace.deps import Deps
 from cspace.errors import UsageError
 
 if TYPE_CHECKING:  # loads YAML
     from cspace.context.commit import Committed
-    from cspace.context.git_settings import Setting
 
 
 def register(app: typer.Typer) -> None:
@@ -107,16 +107,10 @@ def configure(
     if as_json:
         render.show_json(changes=done.changes, notices=done.notices, dry_run=dry_run)
         return
-    lines = [line for change in done.changes for line in _describe(change)]
+    lines = [line for change in done.changes for line in describe_setting(change)]
     render.show_lines(lines or ["nothing to do: it is so already"])
     for notice in done.notices:
         render.note(f"note: {notice}")
-
-
-def _describe(change: Setting) -> tuple[str, ...]:
-    what = f"{change.where}: {change.key or 'line'}"
-    before, after = (value or "(absent)" for value in (change.before, change.after))
-    return (what, f"  before: {before}", f"  after:  {after}")
 
 
 def merge_driver(

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from cspace.cli import render
-from cspace.cli.notes_read import EMPTY
+from cspace.cli.notes_elsewhere import (
+    describe_empty,
+    list_orphaned,
+    note_orphaned,
+    show_offer,
+)
 from cspace.cli.notes_show import ABBREVIATED, count_memories
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
-from cspace.errors import CspaceError, Diagnosed
+from cspace.errors import CspaceError, Diagnosed, UsageError
 
 if TYPE_CHECKING:
     from cspace.index.embedder import Embedder, Missing
-    from cspace.notes.catalog import CatalogState, Difference
+    from cspace.notes.catalog import Catalog, CatalogState, Difference
     from cspace.notes.namespaces import Namespace
     from cspace.notes.store import Tally
 
@@ -28,26 +33,35 @@ def register(app: typer.Typer) -> None:
 
 
 def status(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Show how many memories of commits there are, and what finds them.
+    """Show how many memories there are, and what finds them.
 
-    Counts come from git itself. Only the index, which is derived, is brought up to date.
+    Counts come from git itself. Only the index, which is derived, is brought up to date. A memory
+    is orphaned when history does not reach its commit any more. Where none is here a remote is
+    asked once whether it has some.
 
     Example: cspace notes status --json
     """
+    from cspace.notes.remote import find_offer  # noqa: PLC0415  only what it is needed for
+
     deps: Deps = context.obj
     catalog, embedder = deps.notes_catalog(), deps.embedder()
     counts, tips, index = catalog.store.counts(), catalog.store.tips(), catalog.refresh()
+    orphaned, offer = list_orphaned(catalog.store), find_offer(catalog.store.repository)
+    rows = [(str(one), counts[one], orphaned.get(one, 0), tips[one]) for one in counts]
     if as_json:
-        rows = [{"namespace": one, "memories": counts[one], "tip": tips[one]} for one in counts]
-        render.show_json(namespaces=rows, index=index, embedder=_plain_embedder(embedder))
+        keys = ("namespace", "memories", "orphaned", "tip")
+        named = [dict(zip(keys, row, strict=True)) for row in rows]
+        told = _plain_embedder(embedder)
+        render.show_json(namespaces=named, index=index, embedder=told, offer=offer)
         return
-    if counts:
-        cells = [(str(one), str(counts[one]), tips[one][:ABBREVIATED]) for one in counts]
-        render.show_table(("NAMESPACE", "MEMORIES", "TIP"), cells)
+    if rows:
+        cells = [(*map(str, row[:3]), row[3][:ABBREVIATED]) for row in rows]
+        render.show_table(("NAMESPACE", "MEMORIES", "ORPHANED", "TIP"), cells)
     else:
-        render.note(EMPTY)
-    render.show_lines([f"index: {_index_line(index)}"])
-    _show_embedder(embedder)
+        render.note(describe_empty(catalog.store))
+    show_offer(offer)
+    note_orphaned(orphaned)
+    _show_index(index, embedder)
 
 
 def reindex(context: typer.Context, *, as_json: AsJson = False) -> None:
@@ -61,32 +75,38 @@ def reindex(context: typer.Context, *, as_json: AsJson = False) -> None:
     from cspace.index.embedder import Missing  # noqa: PLC0415  only what it is needed for
 
     deps: Deps = context.obj
-    catalog, embedder = deps.notes_catalog(), _fetch(deps)
+    catalog, (embedder, failure) = deps.notes_catalog(), _fetch(deps)
     index = catalog.reindex(deps.report, None if isinstance(embedder, Missing) else embedder)
     if as_json:
         render.show_json(index=index, embedder=_plain_embedder(embedder))
     else:
-        render.show_lines([f"index: {_index_line(index)}"])
-        _show_embedder(embedder)
+        _show_index(index, embedder)
+    if failure is not None:
+        raise failure
 
 
 def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Compare the index of memories with what git holds.
 
     Memory by memory, after the index took over what is new, as it does for every recall. Where
-    they differ the exit code is 8.
+    they differ the exit code is 8. Orphaned memories are counted, and no difference.
 
     Example: cspace notes verify
     """
     catalog = context.obj.notes_catalog()
-    tallies, differences = catalog.store.tallies(), catalog.verify()
+    tallies, differences = catalog.store.tallies(), _compare(catalog)
+    orphaned = list_orphaned(catalog.store)
     if as_json:
-        rows = [{"namespace": one} | render.plain(tallies[one]) for one in tallies]
+        rows = [
+            {"namespace": one, **render.plain(tallies[one]), "orphaned": orphaned.get(one, 0)}
+            for one in tallies
+        ]
         render.show_json(namespaces=rows, differences=differences)
     else:
         render.show_lines(_difference_line(one) for one in differences)
         for name, tally in tallies.items():
             _note_odd(name, tally)
+        note_orphaned(orphaned)
     if differences:
         raise Diagnosed("the index differs from git", hint="cspace notes reindex")
     if not as_json:
@@ -94,12 +114,29 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
         render.show_lines([f"the index is what git says: {count_memories(many)}"])
 
 
-def _index_line(index: CatalogState) -> str:
+def _show_index(index: CatalogState, embedder: Embedder | Missing) -> None:
+    from cspace.index.embedder import Missing  # noqa: PLC0415  as above
+
+    behind = 0 if isinstance(embedder, Missing) else index.without_vector
     parts = [count_memories(sum(index.counts.values()))]
     parts += [f"built anew: {index.rebuilt}"] if index.rebuilt else []
-    parts += [f"{index.without_vector} not embedded"] if index.without_vector else []
+    parts += [f"{behind} not embedded"] if behind else []
     parts += ["in memory only: its directory can not be written"] if index.in_memory else []
-    return ", ".join(parts)
+    render.show_lines([f"index: {', '.join(parts)}"])
+    if isinstance(embedder, Missing):
+        render.show_lines([f"search: by words only: {embedder.reason}"])
+        render.note(f"hint: {embedder.hint}")
+    else:
+        render.show_lines([f"search: by words and by meaning ({embedder.id})"])
+
+
+def _compare(catalog: Catalog) -> tuple[Difference, ...]:
+    from cspace.index.database import BrokenIndex  # noqa: PLC0415  it loads SQLite
+
+    try:
+        return catalog.verify()
+    except BrokenIndex as error:
+        raise Diagnosed(str(error), hint=error.hint) from error
 
 
 def _note_odd(namespace: Namespace, tally: Tally) -> None:
@@ -128,20 +165,17 @@ def _plain_embedder(embedder: Embedder | Missing) -> dict[str, object]:
     }
 
 
-def _show_embedder(embedder: Embedder | Missing) -> None:
+def _fetch(deps: Deps) -> tuple[Embedder | Missing, CspaceError | None]:
+    """Return what embeds, after its download; and why that failed, which words do without."""
+    try:
+        return deps.fetch_embedder(), None
+    except UsageError as error:  # offline, which somebody wants
+        return _missing(error), None
+    except CspaceError as error:
+        return _missing(error), error
+
+
+def _missing(error: CspaceError) -> Missing:
     from cspace.index.embedder import Missing  # noqa: PLC0415  as above
 
-    if isinstance(embedder, Missing):
-        render.show_lines([f"search: by words only: {embedder.reason}"])
-        render.note(f"hint: {embedder.hint}")
-    else:
-        render.show_lines([f"search: by words and by meaning ({embedder.id})"])
-
-
-def _fetch(deps: Deps) -> Embedder | Missing:
-    """Return what embeds, after its download; words are enough where that fails."""
-    try:
-        return deps.fetch_embedder()
-    except CspaceError as error:
-        render.show_error(error)
-        return deps.embedder()
+    return Missing(str(error), error.hint or "cspace notes reindex")

@@ -45,6 +45,15 @@ def complete_tag(incomplete: str) -> list[str]:
     return _matching((tag for one in _memories() for tag in one.record.tags), incomplete)
 
 
+def complete_remote(incomplete: str) -> list[str]:
+    """Complete a remote of the repository."""
+    from cspace.notes.remote import list_remotes  # noqa: PLC0415  only when a shell asks
+
+    with contextlib.suppress(CspaceError, OSError):
+        return _matching(list_remotes(make_deps(ignore).notes().repository), incomplete)
+    return []
+
+
 def _memories(namespaces: Sequence[Namespace] | None = None) -> Iterator[Memory]:
     with contextlib.suppress(CspaceError, OSError):
         yield from make_deps(ignore).notes().iter_memories(namespaces)
@@ -78,6 +87,15 @@ Reference = Annotated[
         help="As list shows it: decisions:1a2b3c4, or decisions:1a2b3c4/5f0c.",
         autocompletion=complete_reference,
     ),
+]
+Remote = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[REMOTE]", help="Of the repository [origin].", autocompletion=complete_remote
+    ),
+]
+AllowSecret = Annotated[
+    bool, typer.Option("--allow-secret", help="Though something looks like a secret.")
 ]
 Spec = Annotated[
     str | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.notes_elsewhere import describe_empty
 from cspace.cli.notes_options import (
     Namespaces,
     Reference,
@@ -23,8 +24,6 @@ from cspace.cli.options import AsJson
 from cspace.deps import Deps
 from cspace.errors import UsageError
 from cspace.notes.listing import Row, Wanted, list_memories
-
-EMPTY = 'no memories of commits here; keep one: cspace notes capture decisions --summary "Why ..."'
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +54,8 @@ def list_all(  # noqa: PLR0913  one parameter an option
     deps: Deps = context.obj
     names = get_namespaces(namespace)
     wanted = Wanted(names, spec, tuple(tags or ()), check_since(since), check_status(status), limit)
-    found = list_memories(deps.notes().iter_memories(names or None), wanted)
+    store = deps.notes()
+    found = list_memories(store.iter_memories(names or None), wanted)
     if as_json:
         rows = [plain_memory(row.memory) | {"number": row.number} for row in found.rows]
         render.show_json(memories=rows, left_out=found.left_out)
@@ -64,7 +64,8 @@ def list_all(  # noqa: PLR0913  one parameter an option
     if found.left_out:
         render.note(f"{found.left_out} older left out: raise --limit")
     elif not found.rows:
-        render.note(EMPTY if wanted == Wanted() else "none is like that; all: cspace notes list")
+        none = "none is like that; all: cspace notes list"
+        render.note(describe_empty(store) if wanted == Wanted() else none)
 
 
 def show(

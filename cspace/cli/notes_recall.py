@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.notes_elsewhere import describe_empty
 from cspace.cli.notes_options import (
     Namespaces,
     Since,
@@ -102,7 +103,9 @@ def recall(  # noqa: PLR0913  one parameter an option
     if not found.hits:
         raise NotFound(
             f"nothing here is about {question.query!r}",
-            hint="other words, or fewer filters; what there is: cspace notes list",
+            hint="other words, or fewer filters; what there is: cspace notes list"
+            if catalog.store.tips()
+            else describe_empty(catalog.store),
         )
 
 

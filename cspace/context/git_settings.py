@@ -9,6 +9,7 @@ from cspace import beneath, files, git_commits
 from cspace.context.records import ROOT, Kind
 from cspace.errors import Conflict, CspaceError
 from cspace.git import Worktree, config_value
+from cspace.git_config import Setting, apply_values, plan_values
 
 DRIVER = "cspace-context"
 SETTINGS = {
@@ -18,22 +19,6 @@ SETTINGS = {
 FINDINGS = ROOT / Kind.FINDING.plural
 LINE = f"/{FINDINGS}/*.md merge={DRIVER}"
 _ATTRIBUTES = PurePosixPath("info/attributes")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One thing that changes.
-
-    Attributes:
-        where: the file that holds it.
-        key: the key of git's configuration; empty for a line of the attributes.
-        before, after: its value; None where it is absent.
-    """
-
-    where: str
-    key: str
-    before: str | None
-    after: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +42,7 @@ def configure(worktree: Worktree, *, undo: bool = False, dry_run: bool = False) 
     attributes = _Attributes.load(worktree.common_directory)
     line = attributes.plan(undo=undo)
     if not dry_run:
-        for key in keys:
-            if key.after is None:
-                git_commits.unset_local_config(worktree.top, key.key, key.before or "")
-            else:
-                git_commits.set_local_config(worktree.top, key.key, key.after)
+        apply_values(worktree.top, keys)
         if line:
             attributes.save(undo=undo)
     changes = (*keys, *([line] if line else []))
@@ -69,7 +50,6 @@ def configure(worktree: Worktree, *, undo: bool = False, dry_run: bool = False) 
 
 
 def _plan_keys(worktree: Worktree, *, undo: bool) -> tuple[Setting, ...]:
-    found = []
     for key, value in SETTINGS.items():
         known = git_commits.local_config(worktree.top, key)
         if not undo and known and set(known) != {value}:
@@ -77,12 +57,8 @@ def _plan_keys(worktree: Worktree, *, undo: bool) -> tuple[Setting, ...]:
                 f"{key} is {known[-1]!r} in this repository's configuration, which is not ours",
                 hint=f"look at it, then take it out: git config --local --unset-all {key}",
             )
-        # What is not our value is not ours to take out.
-        before, after = (value, None) if undo else (None, value)
-        if (value in known) == undo:
-            where = str(worktree.common_directory / "config")
-            found.append(Setting(where, key, before, after))
-    return tuple(found)
+    # What is not our value is not ours to take out.
+    return plan_values(worktree.top, worktree.common_directory, SETTINGS.items(), undo=undo)
 
 
 def _list_notices(worktree: Worktree) -> tuple[str, ...]:

@@ -36,6 +36,9 @@ _PLAIN = r"[^\W_](?:[\w./+()@',;!?%=–—…’“”-]|:(?=\w)| (?=[\w/+(–�
 _WORD = r"[^\W_][\w./+@-]*"
 _VALUE = rf'(?:({_PLAIN})|"([\w !#-\[\]-~—–’“”…]*)"|\[((?:{_WORD}(?:, {_WORD})*)?)\])\n'
 _SIMPLE = re.compile(rf"([a-z]+): {_VALUE}")
+# What every reader takes for the text that it is, but for a few words: YAML need not be asked.
+_WORDS = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[ _-][A-Za-z0-9]+)*")
+_RESOLVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 # A mapping of such values, one level down.
 _PARENT = re.compile(r"([a-z]+):\n(?=  [a-z])")
 _CHILD = re.compile(rf"  ([a-z]+(?:_[a-z]+)*): {_VALUE}")
@@ -250,6 +253,8 @@ def _is_plain(text: str, *, inside_list: bool) -> bool:
     # Some readers take `?` and `:` for structure in a list wherever they stand.
     if inside_list and re.search(r"[,\[\]{}?:]", text):
         return False
+    if _WORDS.fullmatch(text):
+        return text.lower() not in _RESOLVED
     import yaml  # noqa: PLC0415  see _load
 
     try:

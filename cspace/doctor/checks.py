@@ -25,6 +25,7 @@ from cspace.doctor.legacy import check_legacy
 from cspace.doctor.logins import check_logins
 from cspace.doctor.memory_checks import examine_memories
 from cspace.doctor.model import Check, Diagnosis, Patient
+from cspace.doctor.notes_checks import check_notes
 from cspace.doctor.publishing import check_publishing
 from cspace.errors import CspaceError, expected
 from cspace.git_import import find_place
@@ -172,6 +173,7 @@ CHECKS: tuple[Check, ...] = (
     check_history,
     check_memory,
     check_curated,
+    check_notes,
 )
 
 

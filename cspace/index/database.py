@@ -13,7 +13,6 @@ from cspace.errors import Conflict, CspaceError
 # Part of what an index was made by: a file of another is built again, never changed into ours.
 SCHEMA = "1"
 BUSY_MILLISECONDS = 10_000
-_MAPPED_BYTES = 1 << 30
 
 # A rollback journal and no write-ahead log: the file is replaced by a rename, and a log that stayed
 # would be taken for the new file's.
@@ -95,9 +94,16 @@ def connect(path: Path, *, to_change: bool) -> apsw.Connection:
 
 
 def create(path: Path | None) -> apsw.Connection:
-    """Create an empty one where nothing is; in memory without a path."""
+    """Create an empty one where nothing is; in memory without a path.
+
+    Raises:
+        ReadOnlyIndex: nothing can be created there.
+    """
     with translated(path):
-        db = _settled(apsw.Connection(str(path) if path else ":memory:"))
+        try:
+            db = _settled(apsw.Connection(str(path) if path else ":memory:"))
+        except apsw.CantOpenError as error:
+            raise ReadOnlyIndex(f"{path}: {error}") from error
         # Nobody reads it before it is whole, and a half one is thrown away.
         db.execute("pragma synchronous = off")
         with db:
@@ -121,7 +127,8 @@ def _settled(db: apsw.Connection) -> apsw.Connection:
     db.set_busy_timeout(BUSY_MILLISECONDS)
     for pragma in (
         *("temp_store = memory", "trusted_schema = off", "cell_size_check = on"),
-        *(f"mmap_size = {_MAPPED_BYTES}", "cache_size = -16000"),
+        # Mapped, a file that somebody cuts off would end us. In KiB, and only as far as needed.
+        *("mmap_size = 0", "cache_size = -65536"),
     ):
         db.execute(f"pragma {pragma}")
     return db

@@ -11,7 +11,7 @@ import apsw
 
 from cspace.index import database, fusion, lexical, nearest, vectors
 from cspace.index.allowed import allow
-from cspace.index.database import translated
+from cspace.index.database import BrokenIndex, translated
 from cspace.index.items import add_items, remove_group
 from cspace.index.model import Filters, Hit, Item, Kept
 from cspace.index.words import Asked, asked_of
@@ -33,6 +33,7 @@ class Index:
 
     path: Path | None
     db: apsw.Connection
+    _file: tuple[int, int] = (0, 0)
     _compares: bool = False
 
     @classmethod
@@ -43,7 +44,12 @@ class Index:
             BrokenIndex: it is missing, of another version, or damaged.
             ReadOnlyIndex: it is to be changed, and can not be.
         """
-        return cls(path, database.connect(path, to_change=to_change))
+        found = _identity(path)
+        return cls(path, database.connect(path, to_change=to_change), found)
+
+    def is_in_place(self) -> bool:
+        """Tell whether the file at its path is still the one that was opened."""
+        return self.path is None or self._file == _identity(self.path)
 
     @classmethod
     def create(cls, path: Path | None) -> Index:
@@ -58,8 +64,10 @@ class Index:
         """Return what it was made from, and by which embedder."""
         with translated(self.path):
             said = dict(self.db.execute("select key, value from meta"))
-        state = json.loads(said.get("state", "{}"))
-        return Kept(state, said.get("embedder"))
+        try:
+            return Kept(json.loads(said.get("state", "{}")), said.get("embedder"))
+        except ValueError as error:
+            raise BrokenIndex(f"{self.path}: {error}", hint="cspace notes reindex") from error
 
     def apply(
         self, removed: Iterable[str], items: Iterable[Item], state: Mapping[str, str]
@@ -155,6 +163,14 @@ class Index:
         if not self._compares:
             database.load_vector_functions(self.db)
             self._compares = True
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 def _search(

@@ -16,7 +16,7 @@ _WEIGHTS = "4.0, 1.0, 2.0"
 # tells none of them apart, and 100,000 scores take 70 ms.
 MAX_SCORED = 4_000
 # As many of a word's are counted: so common is it that more makes no difference.
-_MAX_COUNTED = 40_000
+_MAX_COUNTED = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,16 @@ move the ref without looking whether somebody else moved it meanwhile.
 from __future__ import annotations
 
 import os
-import re
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from cspace import git, git_objects
 from cspace.errors import CommandFailed, Conflict, CspaceError, expected
+from cspace.git_foreign_notes import check_notes
 from cspace.instance.snapshot_git import create_scratch
 
 NOTES = "refs/notes"
-MOST_NOTES = 500_000
-LARGEST_NOTE = 1 << 20
 _ATTEMPTS = 5
-_HEX = re.compile(rb"[0-9a-f]+")
 _IDENTITY = {
     f"GIT_{role}_{field}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -65,8 +61,7 @@ def _merge_into(repository: Path, ref: str, theirs: str) -> None:
         mine = git.list_refs(repository, ref).get(ref)
         if mine == theirs or (mine and git.is_ancestor(repository, theirs, mine)):
             return
-        for _ in iter_notes(repository, theirs):
-            pass  # each is looked at
+        check_notes(repository, theirs)
         forward = mine is None or git.is_ancestor(repository, mine, theirs)
         merged = theirs if forward or mine is None else _merge(repository, mine, theirs)
         try:
@@ -77,41 +72,6 @@ def _merge_into(repository: Path, ref: str, theirs: str) -> None:
         else:
             return
     raise Conflict("something else keeps moving it")
-
-
-def iter_notes(repository: Path, commit: str) -> Iterator[tuple[str, str]]:
-    """Yield the object and the blob of each note that a commit holds.
-
-    What an agent could have put in the place of notes is refused, early where it is endless.
-
-    Raises:
-        CspaceError: with what is wrong.
-    """
-    if (kind := git_objects.object_type(repository, commit)) != "commit":
-        raise CspaceError(f"it is a {kind}, not a commit of notes")
-    for number, entry in enumerate(git_objects.iter_tree(repository, commit, trees=True)):
-        if number >= MOST_NOTES:
-            raise CspaceError(f"it holds more than {MOST_NOTES} notes")
-        name = _name(entry, len(commit))
-        if entry.kind == "blob":
-            yield name, entry.id
-
-
-def _name(entry: git_objects.TreeEntry, length: int) -> str:
-    """Return what a path of notes names, which has so many letters where it is a note's.
-
-    Raises:
-        CspaceError: it is no such path.
-    """
-    if entry.kind not in ("blob", "tree") or entry.mode not in ("100644", "100755", "040000"):
-        raise CspaceError(f"it holds a {entry.kind} of mode {entry.mode}, which is no note")
-    if not _HEX.fullmatch(name := entry.path.replace(b"/", b"")):
-        raise CspaceError("it holds a path that names no object")
-    if entry.kind == "blob" and len(name) != length:
-        raise CspaceError("it holds a path that names no object")
-    if entry.size > LARGEST_NOTE:
-        raise CspaceError(f"it holds a note of {entry.size} bytes")
-    return name.decode("ascii")
 
 
 def _merge(repository: Path, mine: str, theirs: str) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from cspace import git_import
 from cspace.errors import CspaceError
-from cspace.instance.notes_merge import NOTES, iter_notes
+from cspace.git_foreign_notes import iter_notes
+from cspace.instance.notes_merge import NOTES
 from cspace.instance.work_view import Commit
 
 

@@ -7,15 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cspace.errors import CommandFailed, NotFound, UsageError
 from cspace.events import Event, Report, State
-from cspace.memory.repository import BLOCK, Repository
+from cspace.git_remote import DEFAULT, MAX_BYTES, GitRemote, choose_remote
+from cspace.memory.repository import Repository
 
-DEFAULT = "origin"
 _REFS = "refs/cspace/sync"
-MAX_BYTES = 1 << 30
-# What git leaves of a pack when it is stopped.
-_DEBRIS = "tmp_*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,38 +34,13 @@ class Remote:
             CommandFailed: the remote does not answer, sends too much, or an object is broken or
                 dangerous.
         """
-        branch = self.repository.branch()
+        branch = f"refs/heads/{self.repository.branch()}"
         with self._telling("fetch"):
-            words = ("ls-remote", "--heads", "--", self.name, f"refs/heads/{branch}")
-            if not self.repository.git(*words).text:
+            if not self._git.list_refs([branch]):
                 return None
             ref = f"{_REFS}/{self.name}"
-            self._fetch(f"+refs/heads/{branch}:{ref}")
+            self._git.fetch([f"+{branch}:{ref}"])
         return self.repository.resolve(ref)
-
-    def _fetch(self, refspec: str) -> None:
-        packs = self.repository.directory / "objects/pack"
-        before = set(packs.glob(_DEBRIS))
-        try:
-            self.repository.git(
-                *("-c", "fetch.fsckObjects=true", "-c", "core.bigFileThreshold=1m"),
-                *("-c", "fetch.unpackLimit=1", "fetch", "--quiet", "--no-tags"),
-                *("--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance"),
-                *("--refmap=", "--", self.name, refspec),
-                largest=self.most,
-            )
-        except CommandFailed:
-            debris = set(packs.glob(_DEBRIS)) - before
-            sizes = [one.stat().st_size for one in debris]
-            for one in debris:
-                one.unlink(missing_ok=True)
-            # Git does not say which signal stopped what it had started.
-            if max(sizes, default=0) + BLOCK <= self.most:
-                raise
-            raise CommandFailed(
-                f"{self.name} sends more than {self.most} bytes, and these are memories",
-                hint=f"see what it holds: {self.repository.command('remote', 'show', self.name)}",
-            ) from None
 
     def push(self, commit: str) -> bool:
         """Push a commit; return False where the remote refuses the branch, as when it moved.
@@ -77,15 +48,13 @@ class Remote:
         Raises:
             CommandFailed: it can not be reached.
         """
-        words = ("push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags")
-        target = f"{commit}:refs/heads/{self.repository.branch()}"
         with self._telling("push"):
-            options = ("--recurse-submodules=no", "--no-signed")
-            done = self.repository.git(*words, *options, "--", self.name, target, ok=(0, 1))
-        if done.code and not any(line.startswith("!") for line in done.text.splitlines()):
-            said = done.stderr.decode("utf-8", "replace").strip()
-            raise CommandFailed(f"git push {self.name}: {said or 'it said nothing'}")
-        return done.code == 0
+            return not self._git.push({f"refs/heads/{self.repository.branch()}": commit})
+
+    @property
+    def _git(self) -> GitRemote:
+        one = self.repository
+        return GitRemote(one.root, one.directory / "objects", self.name, one.env, self.most)
 
     @contextmanager
     def _telling(self, phase: str) -> Iterator[None]:
@@ -112,14 +81,5 @@ def find_remote(repository: Repository, name: str | None, report: Report) -> Rem
         NotFound: none has that name.
     """
     known = repository.git("remote").text.splitlines()
-    if not known:
-        raise UsageError(
-            f"{repository.root} has no remote to sync with",
-            hint=repository.command("remote", "add", DEFAULT, "URL"),
-        )
-    wanted = name or (DEFAULT if DEFAULT in known or len(known) > 1 else known[0])
-    if wanted not in known:
-        raise NotFound(
-            f"{repository.root} has no remote {wanted[:60]!a}", hint=f"it has {', '.join(known)}"
-        )
-    return Remote(repository, wanted, report)
+    add = repository.command("remote", "add", DEFAULT, "URL")
+    return Remote(repository, choose_remote(known, name, where=repository.root, add=add), report)

@@ -19,7 +19,7 @@ from pathlib import Path
 from cspace import files, proc
 from cspace.errors import CommandFailed, Conflict, CspaceError
 from cspace.files import Owner
-from cspace.git import AS_STORED, environment, git
+from cspace.git import AS_STORED, git
 from cspace.git_commits import QUIET, operation_in_progress
 from cspace.git_import import AUTHOR, Commit, blob_reader, new_import
 from cspace.memory.located import parse_path
@@ -34,7 +34,6 @@ _LOCK = "cspace.lock"
 LOCK_SECONDS = 30.0
 # Git's own measure: of 256 directories of objects it looks at this one; 6,700 in all are many.
 _LOOSE = 27
-BLOCK = 512  # bytes, of POSIX's `ulimit -f`
 _IDENT = re.compile(r"(.*>) \d+ [+-]\d+")
 Read = Callable[[str | None], bytes | None]
 
@@ -55,21 +54,9 @@ class Repository:
         """What keeps git in this very repository, whatever is around it and whoever owns it."""
         return {"GIT_DIR": str(self.directory), "GIT_WORK_TREE": str(self.root)}
 
-    def git(
-        self, *words: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,),
-        largest: int | None = None,
-    ) -> proc.Result:  # fmt: skip
-        """Run one git command here; errors as for `git.git`.
-
-        Args:
-            largest: bytes of the biggest file that it may write.
-        """
-        more = AS_STORED | self.env
-        if largest is None:
-            return git(self.root, *QUIET, *words, stdin=stdin, ok=ok, env=more)
-        limit = ("sh", "-c", 'ulimit -f "$0" && exec "$@"', str(largest // BLOCK))
-        command: tuple[str | Path, ...] = ("git", "-C", self.root, *QUIET, *words)
-        return proc.run(*limit, *command, stdin=stdin, env=environment() | more, ok=ok)
+    def git(self, *words: str, stdin: bytes = b"", ok: tuple[int, ...] = (0,)) -> proc.Result:
+        """Run one git command here; errors as for `git.git`."""
+        return git(self.root, *QUIET, *words, stdin=stdin, ok=ok, env=AS_STORED | self.env)
 
     @contextlib.contextmanager
     def locked(self, by: str) -> Iterator[None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from cspace.docstore.ranking import parse_query
 from cspace.errors import Conflict, CspaceError, UsageError
 from cspace.events import Event, Report, State
-from cspace.index.database import BrokenIndex
+from cspace.index.database import BrokenIndex, ReadOnlyIndex
 from cspace.index.embedder import Embedder, Missing
 from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
@@ -77,8 +77,10 @@ class Catalog:
     """
 
     store: NotesStore
+    _idle: Index | None = field(default=None, repr=False)
     _in_memory: Index | None = field(default=None, repr=False)
     _rebuilt: str = ""
+    _distrusted: bool = False
 
     @property
     def path(self) -> Path:
@@ -103,7 +105,7 @@ class Catalog:
         Raises:
             CspaceError: git lists notes that can not be read; the index is as it was.
         """
-        report(Event("notes", "index", State.STARTED))
+        report(Event("notes", "index", State.STARTED, "from git"))
         tips = self.store.tips()
         if tips or self.path.is_file():
             with self._file.locked():
@@ -121,11 +123,28 @@ class Catalog:
             BrokenIndex: the file is damaged.
         """
         with self._opened() as index:
-            if damage := index.damage():
-                raise BrokenIndex(f"{self.path}: {damage}", hint="cspace notes reindex")
-            tips = self.store.tips()
-            compared = (self._compare(index, one, tips.get(one)) for one in Namespace)
-            return tuple(one for one in compared if one.missing or one.extra)
+            return self._differences(index, self.store.tips())
+
+    def examine(self) -> tuple[Difference, ...]:
+        """Compare the index as it stands with git, where it says that it is up to date.
+
+        Changes nothing; one that is behind or missing is brought there by the next recall.
+
+        Raises:
+            BrokenIndex: the file is damaged.
+        """
+        tips = self.store.tips()
+        index = self._file.open_current(tips)
+        if index is None:
+            return ()
+        with contextlib.closing(index):
+            return self._differences(index, tips)
+
+    def _differences(self, index: Index, tips: Tips) -> tuple[Difference, ...]:
+        if damage := index.damage():
+            raise BrokenIndex(f"{self.path}: {damage}", hint="cspace notes reindex")
+        compared = (self._compare(index, one, tips.get(one)) for one in Namespace)
+        return tuple(one for one in compared if one.missing or one.extra)
 
     def counts(self) -> dict[Namespace, int]:
         """Return how many memories the index as it stands has; a hook reads it. No refresh."""
@@ -178,11 +197,17 @@ class Catalog:
             raise UsageError(f"limit {question.limit} is not between 1 and {MAX_LIMIT}")
         try:
             return self._recall(question, embedder)
-        except BrokenIndex:
+        except (BrokenIndex, ReadOnlyIndex):
             # A damaged page shows only when it is read.
+            self._heal()
+            return self._recall(question, embedder)
+
+    def _heal(self) -> None:
+        try:
             with self._file.locked():
                 self._file.build(self.store.tips())
-            return self._recall(question, embedder)
+        except (OSError, ReadOnlyIndex):
+            self._distrusted = True
 
     def _recall(self, question: Question, embedder: Embedder | Missing | None) -> Recalled:
         with self._opened() as index:
@@ -196,19 +221,36 @@ class Catalog:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Index]:
-        """Give the index, brought to what git says now."""
+        """Give the index, brought to what git says now.
+
+        It stays open for the next call, which then finds in memory what this one read. Two calls at
+        once have one each.
+        """
         index = self._current()
         try:
             yield index
-        finally:
-            if index is not self._in_memory:
-                index.close()
+        except (BrokenIndex, ReadOnlyIndex):
+            index.close()
+            raise
+        if index is not self._in_memory:
+            self._idle = index
 
     def _current(self) -> Index:
         tips = self.store.tips()
         if not tips and not os.path.lexists(self.path):
             return Index.create(None)
-        return self._file.open_current(tips) or self._brought()
+        if self._distrusted:
+            return self._memorised()
+        return self._reused(tips) or self._file.open_current(tips) or self._brought()
+
+    def _reused(self, tips: Tips) -> Index | None:
+        index, self._idle = self._idle, None
+        if index is not None and index.path is not None and index.is_in_place():
+            # What a killed writer left can be rolled back by one who may write only.
+            with contextlib.suppress(BrokenIndex, ReadOnlyIndex):
+                if index.kept().state == state_of(tips):
+                    return index
+        return None
 
     def _brought(self) -> Index:
         try:
@@ -220,7 +262,7 @@ class Catalog:
             if old := self._file.open_as_it_is():
                 return old
             raise
-        except OSError:
+        except (OSError, ReadOnlyIndex):
             return self._memorised()
 
     def _memorised(self) -> Index:
@@ -266,7 +308,9 @@ class Catalog:
     def _embed_all(self, index: Index, embedder: Embedder, report: Report) -> None:
         self._expect(index, embedder)
         total, done = index.count_missing(), 0
-        report(Event("notes", "embed", State.STARTED, total=total))
+        if not total:
+            return
+        report(Event("notes", "embed", State.STARTED, f"{total} texts", total=total))
         # Bounded: another one put in the index's place does not show here what was embedded.
         while done < total and (taken := self._embed(index, embedder, BATCH)):
             done += taken

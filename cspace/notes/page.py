@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 
 from cspace.errors import Conflict, NotFound
-from cspace.git_notes import NotesTree
+from cspace.git_notes_tree import NotesTree
 from cspace.notes.memory import Memory, remember, removed_ids, settle
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
 from cspace.notes.record import Record, dump_record
 
-_ID = re.compile(rb"^id: ([0-9a-f]{16})$", re.MULTILINE)
+_ID = re.compile(rb'^id: "?([0-9a-f]{16})"?$', re.MULTILINE)
 # What a record's id is not made of.
 _FIELDS = ("phase", "tags", "severity", "category", "file", "line", "of")
 

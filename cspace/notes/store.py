@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cspace import git
 from cspace.clock import Clock, utc_now
 from cspace.errors import Conflict, NotFound, UsageError
 from cspace.files import Owner
-from cspace.git_import import Place
-from cspace.git_notes import NotesTree, list_notes, read_notes
+from cspace.git_import import BlobReader, Place, blob_reader
+from cspace.git_notes import change_notes, list_notes, read_notes
+from cspace.git_notes_tree import NotesTree
 from cspace.notes.draft import Draft, check_body, check_draft
 from cspace.notes.memory import Memory, settle
 from cspace.notes.namespaces import PREFIX, Namespace
@@ -21,7 +23,7 @@ from cspace.notes.page import Page
 from cspace.notes.record import RESOLUTION, TOMBSTONE, Record, identity
 from cspace.notes.reference import parse_reference
 from cspace.notes.secrets import refuse_leaks
-from cspace.notes.writing import change_until_done, exclusive
+from cspace.notes.writing import exclusive, until_done
 
 MOST_NAMED = 8
 
@@ -58,6 +60,7 @@ class NotesStore:
         repository: a directory in it, which is no workspace of an instance.
         place: its common directory and its hash.
         by: who we are, for the lock's waiters.
+        reader: a program that reads for us; None starts one each time.
     """
 
     repository: Path
@@ -65,6 +68,13 @@ class NotesStore:
     owner: Owner | None = None
     by: str = "cspace"
     now: Clock = utc_now
+    reader: BlobReader | None = None
+
+    @contextlib.contextmanager
+    def kept_open(self) -> Iterator[NotesStore]:
+        """Give a store whose program for reading runs on, for who captures again and again."""
+        with blob_reader(self.repository) as reader:
+            yield replace(self, reader=reader)
 
     def capture(
         self, draft: Draft, commit: str = "HEAD", *, allow_secret: bool = False
@@ -145,7 +155,7 @@ class NotesStore:
         if not found:
             raise NotFound(f"{reference}: there is no such memory", hint=self._hint(reference))
         if len(found) > 1:
-            names = ", ".join(_longer(found)[:MOST_NAMED])
+            names = ", ".join(_names(found)[:MOST_NAMED])
             raise Conflict(
                 f"{reference}: {len(found)} memories are called so", hint=f"name one: {names}"
             )
@@ -266,16 +276,23 @@ class NotesStore:
         self, namespace: Namespace, plan: Callable[[NotesTree], Mapping[str, bytes | None]]
     ) -> None:
         with exclusive(self.place, self.by, self.owner):
-            change_until_done(self.repository, namespace.ref, plan, self.now())
+            until_done(
+                lambda: change_notes(self.repository, namespace.ref, plan, self.now(), self.reader)
+            )
 
 
 def _resolve(notes: NotesTree, revision: str) -> str:
     found = notes.reader.read_object(f"{revision}^{{commit}}") if revision.isprintable() else None
     if found is None:
-        raise NotFound(f"commit {revision!r}: there is no such commit", hint="git log --oneline")
+        first = "git commit --allow-empty -m start"
+        hint = f"make one: {first}" if revision == "HEAD" else "git log --oneline"
+        raise NotFound(f"commit {revision!r}: there is no such commit", hint=hint)
     return found.id
 
 
-def _longer(memories: tuple[Memory, ...]) -> list[str]:
-    """Return names that tell memories apart whose short ones do not."""
+def _names(memories: tuple[Memory, ...]) -> list[str]:
+    """Return names that tell memories apart: long ones where the short ones do not."""
+    short = [one.reference for one in memories]
+    if len(set(short)) == len(short):
+        return short
     return [f"{one.namespace}:{one.commit}/{one.id}" for one in memories]

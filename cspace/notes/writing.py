@@ -7,15 +7,14 @@ import os
 import random
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cspace import files, proc
 from cspace.errors import CspaceError
 from cspace.files import Owner
 from cspace.git_import import Place
-from cspace.git_notes import NotesTree, RefMoved, change_notes
+from cspace.git_notes import RefMoved
 
 LOCK = "notes.lock"
 LOCK_SECONDS = 60.0
@@ -70,21 +69,15 @@ def exclusive(place: Place, by: str, owner: Owner | None = None) -> Iterator[Non
         yield
 
 
-def change_until_done(
-    repository: Path,
-    ref: str,
-    plan: Callable[[NotesTree], Mapping[str, bytes | None]],
-    at: datetime,
-) -> None:
+def until_done(change: Callable[[], object]) -> None:
     """Change notes; where somebody moves the ref meanwhile, see what is there now and try again.
 
     Raises:
         RefMoved: somebody did, every time.
-        CommandFailed: git said no.
     """
     for attempt in range(ATTEMPTS):
         try:
-            change_notes(repository, ref, plan, at)
+            change()
         except RefMoved:
             if attempt == ATTEMPTS - 1:
                 raise

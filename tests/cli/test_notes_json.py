@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.commit_notes import capture, document
 
 MEMORY = {
@@ -22,28 +20,31 @@ def keys(found: Any) -> set[str]:
     return set(found) - {"schema_version"}
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (("capture", "learnings", "--summary", "s", "--body", "b"), {"memory", "is_new"}),
-        (("list",), {"memories", "left_out"}),
-        (("show", "{reference}"), {"memories"}),
-        (("show", "{reference}", "--files"), {"memories", "files"}),
-        (("recall", "first"), {"mode", "reason", "hits"}),
-        (("recall", "first", "--files"), {"mode", "reason", "hits", "files"}),
-        (("status",), {"namespaces", "index", "embedder"}),
-        (("reindex",), {"index", "embedder"}),
-        (("verify",), {"namespaces", "differences"}),
-        (("resolve", "{reference}", "--text", "t"), {"memory"}),
-        (("forget", "{reference}", "--yes"), {"forgotten"}),
-    ],
-)
-def test_each_command_prints_one_document_of_known_keys(
-    repo: Path, words: tuple[str, ...], expected: set[str]
-) -> None:
+KEYS = {
+    "capture learnings --summary s --body b": {"memory", "is_new"},
+    "list": {"memories", "left_out"},
+    "show {reference}": {"memories"},
+    "show {reference} --files": {"memories", "files"},
+    "recall first": {"mode", "reason", "hits"},
+    "recall first --files": {"mode", "reason", "hits", "files"},
+    "status": {"namespaces", "index", "embedder", "offer"},
+    "reindex": {"index", "embedder"},
+    "verify": {"namespaces", "differences"},
+    "resolve {reference} --text t": {"memory"},
+    "rescue": {"proposals", "rescued", "applied"},
+    "configure": {"changes", "notices", "dry_run"},
+    "forget {reference} --yes": {"forgotten"},
+}
+
+
+def test_each_command_prints_one_document_of_known_keys(repo: Path) -> None:
     reference = capture(repo, "blockers", "The first")
-    named = tuple(word.format(reference=reference) for word in words)
-    assert keys(document(*named, cwd=repo, env=OFFLINE)) == expected
+
+    def told(words: str) -> set[str]:
+        named = words.format(reference=reference).split()
+        return keys(document(*named, cwd=repo, env=OFFLINE))
+
+    assert {words: told(words) for words in KEYS} == KEYS
 
 
 def test_memories_have_the_same_keys_everywhere(repo: Path) -> None:
@@ -63,7 +64,7 @@ def test_status_says_what_the_index_holds_and_what_embeds(repo: Path) -> None:
     told = document("status", cwd=repo)
     assert set(told["index"]) == INDEX
     assert set(told["embedder"]) == {"id", "reason", "hint"}
-    assert set(told["namespaces"][0]) == {"namespace", "memories", "tip"}
+    assert set(told["namespaces"][0]) == {"namespace", "memories", "orphaned", "tip"}
 
 
 def test_bytes_that_are_no_utf_8_are_told_apart(repo: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_repository_without_a_commit_has_nothing_to_keep_a_memory_with(tmp_pat
     words = ("capture", "decisions", "--summary", "s", "--body", "b")
     done = notes(*words, cwd=tmp_path, ok=3)
     assert "HEAD" in done.stderr
-    assert "hint: " in done.stderr
+    assert "hint: make one: git commit" in done.stderr
 
 
 def test_an_agents_directory_hazard_no_git_runs_there(repo: Path, home: Path) -> None:
@@ -75,3 +75,12 @@ def test_configuration_index_and_files_hazard_capture_touches_none(repo: Path) -
     notes("recall", "one", cwd=repo)
     notes("resolve", reference, "--text", "t", cwd=repo)
     assert look() == before
+
+
+def test_inside_an_instance_its_own_clone_is_meant(repo: Path) -> None:
+    inside = {"CSPACE_INSTANCE": "mercury"}
+    words = ("capture", "learnings", "--summary", "From inside", "--body", "b")
+    notes(*words, cwd=repo, env=inside)
+    told = document("recall", "inside", cwd=repo, env=inside)
+    assert [hit["summary"] for hit in told["hits"]] == ["From inside"]
+    assert run_git(repo, "for-each-ref", "--format=%(refname)", "refs/notes/cs")

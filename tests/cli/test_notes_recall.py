@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.cli.commit_notes import capture, commit, document, notes
@@ -28,6 +29,13 @@ def filled(repo: Path) -> Path:
     return repo
 
 
+def empty(index: Path) -> None:
+    """Take everything out of an index, which goes on saying that it is up to date."""
+    db = apsw.Connection(str(index))
+    db.execute("delete from facets; delete from items")
+    db.close()
+
+
 def found(where: Path, *words: str) -> set[str]:
     hits = document("recall", "redis", *words, cwd=where)["hits"]
     return {hit["summary"].removeprefix("Redis ") for hit in hits}
@@ -36,25 +44,22 @@ def found(where: Path, *words: str) -> set[str]:
 ALL = {"Chose Redis for sessions", "is not reachable", "keys never expire"}
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ((), ALL),
-        (("--namespace", "decisions", "--namespace", "reviews"), ALL - {"is not reachable"}),
-        (("--spec", "auth"), ALL - {"is not reachable"}),
-        (("--tag", "ci"), {"is not reachable"}),
-        (("--file", "src/auth/token.py"), {"is not reachable"}),
-        (("--file", "src"), {"is not reachable"}),
-        (("--reviewed", "src/auth/token.py"), {"keys never expire"}),
-        (("--author", "test person"), ALL),
-        (("--since", "1d"), ALL),
-        (("--status", "open"), ALL - {"Chose Redis for sessions"}),
-    ],
-)
-def test_each_filter_leaves_what_it_says(
-    filled: Path, words: tuple[str, ...], expected: set[str]
-) -> None:
-    assert found(filled, *words) == expected
+FILTERS = {
+    "": ALL,
+    "--namespace decisions --namespace reviews": ALL - {"is not reachable"},
+    "--spec auth": ALL - {"is not reachable"},
+    "--tag ci": {"is not reachable"},
+    "--file src/auth/token.py": {"is not reachable"},
+    "--file src": {"is not reachable"},
+    "--reviewed src/auth/token.py": {"keys never expire"},
+    "--author person": ALL,
+    "--since 1d": ALL,
+    "--status open": ALL - {"Chose Redis for sessions"},
+}
+
+
+def test_each_filter_leaves_what_it_says(filled: Path) -> None:
+    assert {words: found(filled, *words.split()) for words in FILTERS} == FILTERS
 
 
 def test_a_path_is_meant_from_where_one_stands(filled: Path) -> None:
@@ -69,6 +74,11 @@ def test_nothing_found_is_exit_3_with_the_next_step(filled: Path) -> None:
     assert "cspace notes list" in done.stderr
 
 
+def test_where_no_memory_is_recall_says_how_to_keep_one(repo: Path) -> None:
+    done = notes("recall", "kubernetes", cwd=repo, ok=3)
+    assert "hint: no memories of commits here" in done.stderr
+
+
 def test_a_hit_says_why_and_the_answer_says_how_it_was_looked_for(filled: Path) -> None:
     done = notes("recall", "reachable", cwd=filled)
     assert done.stdout.splitlines()[0].endswith("Redis is not reachable")
@@ -77,6 +87,24 @@ def test_a_hit_says_why_and_the_answer_says_how_it_was_looked_for(filled: Path) 
     assert "hint: " in done.stderr
     told = document("recall", "reachable", cwd=filled)
     assert (told["mode"], bool(told["reason"])) == ("lexical", True)
+
+
+def test_a_search_by_words_loads_sqlite_and_nothing_that_meaning_needs(filled: Path) -> None:
+    notes("recall", "redis", cwd=filled)
+    code = """
+import sys
+from cspace.cli.app import main
+sys.argv = ["cspace", "notes", "recall", "redis"]
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+    done = subprocess.run(
+        (sys.executable, "-c", code), cwd=filled, capture_output=True, text=True, check=True
+    )
+    heavy = {"apsw", "sqlite_vec", "numpy", "tokenizers", "pydantic", "yaml", "docker", "mcp"}
+    assert heavy.intersection(done.stderr.split()) == {"apsw"}
 
 
 def test_full_prints_bodies_and_files_what_the_commit_changed(filled: Path) -> None:
@@ -137,9 +165,7 @@ def test_status_counts_what_git_has_and_says_how_search_works(filled: Path) -> N
 def test_verify_finds_nothing_after_recall_and_names_what_an_index_lacks(filled: Path) -> None:
     notes("recall", "redis", cwd=filled)
     assert "3 memories" in notes("verify", cwd=filled).stdout
-    damage = "import apsw, sys; apsw.Connection(sys.argv[1]).execute('DELETE FROM item')"
-    index = filled / ".git/cspace/index.db"
-    subprocess.run((sys.executable, "-c", damage, index), check=True)
+    empty(filled / ".git/cspace/index.db")
     done = notes("verify", cwd=filled, ok=8)
     assert "hint: cspace notes reindex" in done.stderr
     assert "decisions: 1 in git, 0 in the index" in done.stdout
@@ -162,6 +188,14 @@ def test_offline_nothing_is_fetched_and_words_are_enough(filled: Path, home: Pat
     assert "index: 3 memories" in done.stdout
     assert "search: by words only: " in done.stdout
     assert not (home / ".cache/cspace").exists()
+
+
+def test_a_download_that_fails_is_said_and_the_index_is_made_all_the_same(filled: Path) -> None:
+    mirror = {"PIP_INDEX_URL": "http://127.0.0.1:1/simple"}
+    done = notes("reindex", cwd=filled, env=mirror, ok=5)
+    assert "index: 3 memories" in done.stdout
+    assert "could not be fetched" in done.stderr
+    assert (filled / ".git/cspace/index.db").is_file()
 
 
 def test_the_setting_chooses_the_model(filled: Path, home: Path) -> None:
@@ -202,3 +236,18 @@ def test_a_shell_completes_namespaces_references_and_specs(filled: Path) -> None
     )
     assert any("auth" in line for line in complete(filled, "notes", "list", "--spec", "a"))
     assert any("ci" in line for line in complete(filled, "notes", "list", "--tag", "c"))
+
+
+def test_with_a_model_a_question_finds_what_shares_no_word_with_it(
+    repo: Path, models: Path
+) -> None:
+    for summary in ("Chose RS256 for signing tokens", "Tables are wider on phones"):
+        capture(repo, "decisions", summary)
+    words = ("recall", "how", "is", "a", "login", "verified")
+    told = document(*words, "--limit", "1", cwd=repo)
+    assert [hit["summary"] for hit in told["hits"]] == ["Chose RS256 for signing tokens"]
+    assert (told["mode"], told["reason"]) == ("hybrid", "")
+    shown = notes(*words, cwd=repo)
+    assert "meaning 0." in shown.stdout
+    assert "by words and by meaning" in shown.stderr
+    assert "search: by words and by meaning (all-MiniLM" in notes("status", cwd=repo).stdout

@@ -106,6 +106,12 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("notes", "status"),
     ("notes", "verify"),
     ("notes", "reindex"),
+    ("notes", "sync", "hub"),
+    ("notes", "rescue", "--apply"),
+    ("notes", "configure", "hub"),
+    ("notes", "configure", "hub", "--undo"),
+    ("notes", "export", "../notes.jsonl"),
+    ("notes", "import", "../notes.jsonl"),
     ("notes", "resolve", "{note}", "--text", "gone"),
     ("notes", "forget", "{note}", "--yes"),
     ("trust",),
@@ -230,6 +236,8 @@ def command(person: Person, words: tuple[str, ...]) -> Answer:
         words = tuple(word.format(note=memory["reference"]) for word in words)
     if words[:2] == ("memory", "sync"):
         make_memory_remote(person)
+    if words[:2] == ("notes", "sync"):
+        make_notes_remote(person)
     editing = person.having(EDITOR="sed -i s/f/g/", CSPACE_OFFLINE="1")
     return editing.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
 
@@ -238,6 +246,12 @@ def make_memory_remote(person: Person) -> None:
     remote, root = person.home / "memory.git", curated_memory(user_directory(person.home))
     person.run("git", "init", "--quiet", "--bare", remote)
     person.run("git", "-C", root, "remote", "add", "origin", remote)
+
+
+def make_notes_remote(person: Person) -> None:
+    remote = person.home / "notes.git"
+    person.run("git", "init", "--quiet", "--bare", remote)
+    person.run("git", "-C", person.repo, "remote", "add", "hub", remote)
 
 
 def begin_session(person: Person, name: str) -> None:

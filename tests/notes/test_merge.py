@@ -1,0 +1,78 @@
+"""The union of notes: in any order, as often as one likes, nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from cspace.notes.memory import settle
+from cspace.notes.merge import merge_notes
+from cspace.notes.note import append_record, parse_note
+from cspace.notes.record import Record, dump_record
+from tests.notes.test_note import BODIES, DECISIONS, NOW, OLD, note_of, record
+
+PLAIN = some.sampled_from([b"LGTM\n", b"one\n\ntwo\n", b"two\n", b"---\nid: x\n", b"\n", OLD])
+RECORDS = some.builds(record, some.sampled_from(["One", "Two", "Three"]), BODIES)
+CONTENTS = some.builds(
+    lambda plain, records, late: append_record(
+        append_record(plain, note_of(*records)) if records else plain, late
+    ),
+    some.one_of(some.just(b""), PLAIN), some.lists(RECORDS, max_size=3), some.one_of(PLAIN),
+)  # fmt: skip
+
+
+def ids(content: bytes) -> set[str]:
+    return {one.id for one in parse_note(DECISIONS, content).records}
+
+
+@settings(max_examples=40)
+@given(some.lists(CONTENTS, min_size=1, max_size=3))
+def test_a_merge_is_the_union_in_any_order_and_changes_nothing_more(contents: list[bytes]) -> None:
+    merged = merge_notes(DECISIONS, *contents)
+    assert ids(merged) == set().union(*map(ids, contents))
+    for order in itertools.permutations(contents):
+        assert merge_notes(DECISIONS, *order) == merged
+    assert merge_notes(DECISIONS, merged, merged) == merged
+    again = merge_notes(DECISIONS, merged, contents[0])
+    assert merge_notes(DECISIONS, again, contents[0], merged) == again
+
+
+@settings(max_examples=40)
+@given(CONTENTS, CONTENTS)
+def test_a_merge_keeps_every_word_that_is_no_record(one: bytes, two: bytes) -> None:
+    merged = merge_notes(DECISIONS, one, two)
+    for content in (one, two):
+        for text in parse_note(DECISIONS, content).stray:
+            assert all(line in merged for line in text.splitlines())
+
+
+def test_a_note_that_holds_all_of_the_other_stays_as_it_is() -> None:
+    one, two = record("One", "body"), record("Two", "body")
+    whole = dump_record(two) + b"\nLGTM\n\n\nreally\n\n" + dump_record(one)
+    assert merge_notes(DECISIONS, whole, dump_record(one)) == whole
+
+
+def test_hazard_two_clones_records_on_one_commit_are_both_there_and_parse() -> None:
+    left = note_of(record("Both", "same"), record("Left", "a\n---\n"))
+    right = note_of(record("Both", "same"), record("Right", "b"))
+    merged = parse_note(DECISIONS, merge_notes(DECISIONS, left, right))
+    assert sorted(one.summary for one in merged.records) == ["Both", "Left", "Right"]
+
+
+def test_a_record_that_an_editor_dates_back_does_not_replace_the_one_that_was_written() -> None:
+    one = record("One", "the real reason")
+    forged = dump_record(one).replace(b"the real", b"no good").replace(b"2025-", b"1999-")
+    merged = parse_note(DECISIONS, merge_notes(DECISIONS, dump_record(one), forged))
+    assert [each.body for each in merged.records] == ["the real reason", "no good reason"]
+
+
+def test_a_tombstone_kills_its_record_in_every_merge() -> None:
+    one = record("One", "body")
+    stone = Record(DECISIONS, "0" * 16, "tombstone", NOW + timedelta(days=1), "x", "", of=one.id)
+    killed = note_of(one, stone)
+    merged = merge_notes(DECISIONS, note_of(one, record("Two", "b")), killed)
+    living = settle(DECISIONS, "a" * 40, parse_note(DECISIONS, merged))
+    assert [memory.record.summary for memory in living] == ["Two"]
