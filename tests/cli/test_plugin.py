@@ -56,3 +56,15 @@ def test_what_was_kept_is_shown_with_control_characters_as_escapes(repo: Path) -
     assert said.stdout == "2026-11-22T00:00:00Z  a\\x1b[2Jb\n"
     shown = json.loads(cspace("plugin", "log", "show", "--json", cwd=repo).stdout)
     assert shown["prompts"][0]["text"] == "a\x1b[2Jb"
+
+
+def test_a_captured_finding_says_where_one_like_it_was_seen(repo: Path) -> None:
+    said = []
+    for place, verb in (("orders", "goes into"), ("customers", "reaches")):
+        words = ("--category", "security", "--severity", "high", "--file", f"src/{place}.py")
+        summary = f"User input {verb} the SQL of the {place}"
+        given = ("notes", "capture", "reviews", *words, "--summary", summary, "--body", "b")
+        said.append(cspace(*given, cwd=repo))
+    assert "seen" not in said[0].stdout
+    assert "\nseen once since " in said[1].stdout
+    assert said[1].stdout.endswith("(src/orders.py)\n")
