@@ -372,6 +372,7 @@ class Deps:
         self, flags: Mapping[str, object] | None, secrets: Mapping[str, Path], *, teardown: bool
     ) -> Blueprint:
         from cspace.egress.upstream import find_upstream  # noqa: PLC0415  only what makes instances
+        from cspace.index.embedder import models_directory  # noqa: PLC0415
         from cspace.instance.image import plan_egress_image, plan_image  # noqa: PLC0415
         from cspace.instance.secret_sources import Secrets  # noqa: PLC0415
         from cspace.lifecycle.host import Blueprint  # noqa: PLC0415
@@ -379,6 +380,7 @@ class Deps:
         settings = self._settings(None if teardown else self._root(), flags).settings
         base, bundle = settings.base_image, settings.ca_bundle
         chained = settings.firewall.enabled and not teardown
+        models = models_directory(self.home, self.environ)
         return Blueprint(
             settings=settings,
             image=plan_image(find_owner(), base_image=base, ca_bundle=bundle),
@@ -386,6 +388,7 @@ class Deps:
             environment=self._inherited(),
             secrets=Secrets() if teardown else self.find_secrets(secrets),
             upstream=find_upstream(self.environ) if chained else None,
+            models=models if models.is_dir() else None,
         )
 
     def find_secrets(self, flags: Mapping[str, Path] | None = None) -> Secrets:

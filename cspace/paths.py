@@ -213,6 +213,8 @@ class Inside:
     journal: str = "/home/dev/.cspace/journal"
     curated: str = "/home/dev/.cspace/memory"
     outbox: str = "/home/dev/.cspace/outbox"
+    # Where programs inside look for models by default; lib/scripts/create-user.sh makes it.
+    models: str = "/home/dev/.cache/cspace/models"
     secrets: str = "/run/secrets"
     runtime: str = "/run/cspace"
     python: str = "/opt/cspace/bin/python"

@@ -22,13 +22,18 @@ from cspace.cli import app as cli
 from cspace.context.records import Origin
 from cspace.context.skeleton import ensure_skeleton
 from cspace.context.store import ContextStore
-from cspace.mcp import context_server, memory_server
+from cspace.git_import import Place as RepositoryPlace
+from cspace.index.embedder import Missing
+from cspace.mcp import context_server, memory_server, notes_server
 from cspace.mcp.context_resources import NEWEST
 from cspace.mcp.memory_caller import Caller
+from cspace.mcp.notes_caller import NotesCaller
 from cspace.memory.here import Here
 from cspace.memory.personas import Personas
 from cspace.memory.projects import Projects
 from cspace.memory.store import MemoryStore
+from cspace.notes.catalog import Catalog
+from cspace.notes.store import NotesStore
 from cspace.settings.layers import PREFIX
 from cspace.settings.load import settings_schema
 from cspace.settings.model import SetBy, Widens, iter_keys, iter_rules
@@ -121,22 +126,33 @@ def tools_page() -> Page:
 
 def memory_tools_page() -> Page:
     """Describe the server of curated memory as a client is shown it."""
-    yield "# Tools of the memory server"
+    tools = asyncio.run(_list_memory_tools())
+    yield from _toolset_page("memory", memory_server, tools, "Files a proposal.")
+
+
+def notes_tools_page() -> Page:
+    """Describe the server of commit notes as a client is shown it."""
+    tools = asyncio.run(_list_notes_tools())
+    yield from _toolset_page("notes", notes_server, tools, "Adds; the same twice is one.")
+
+
+def _toolset_page(name: str, server: Any, tools: Mapping[str, Any], writes: str) -> Page:
+    yield f"# Tools of the {name} server"
     yield (
-        f"`cspace context-server --toolset memory` is an MCP server named `{memory_server.NAME}`"
+        f"`cspace context-server --toolset {name}` is an MCP server named `{server.NAME}`"
         " over stdio. Unknown arguments are refused. A * marks what is required."
     )
-    for name, tool in asyncio.run(_list_memory_tools()).items():
-        yield f"## {name}"
+    for tool_name, tool in tools.items():
+        yield f"## {tool_name}"
         yield tool.description
         yield from _schema("Arguments", tool.input_schema)
         yield from (
             _schema("Result", tool.output_schema) if tool.output_schema else ("Result: text.",)
         )
-        yield "Reads only." if tool.annotations.read_only_hint else "Files a proposal."
+        yield "Reads only." if tool.annotations.read_only_hint else writes
     yield "## Instructions"
     yield "What the server tells every client:"
-    yield f"```text\n{memory_server.INSTRUCTIONS.rstrip()}\n```"
+    yield f"```text\n{server.INSTRUCTIONS.rstrip()}\n```"
 
 
 def exit_codes_page() -> Page:
@@ -163,6 +179,7 @@ PAGES: Mapping[str, Callable[[], Page]] = {
     "settings.md": settings_page,
     "tools.md": tools_page,
     "memory-tools.md": memory_tools_page,
+    "notes-tools.md": notes_tools_page,
     "exit-codes.md": exit_codes_page,
 }
 
@@ -251,6 +268,14 @@ async def _list_memory_tools() -> dict[str, Any]:
         root = Path(place)
         here = Here(root, root, {}, Projects(root), Personas(root))
         async with Client(memory_server.build(Caller(MemoryStore(root), here))) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+
+async def _list_notes_tools() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as place:
+        store = NotesStore(Path(place), RepositoryPlace(Path(place), "sha1"))
+        caller = NotesCaller(lambda: Catalog(store), lambda: Missing("", ""), Path(place))
+        async with Client(notes_server.build(caller)) as client:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 

@@ -1,4 +1,4 @@
-"""`cspace context-server`: the context of one project, or curated memory, for models."""
+"""`cspace context-server`: a project's context, curated memory or commit notes, for models."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Toolset(StrEnum):
 
     CONTEXT = "context"
     MEMORY = "memory"
+    NOTES = "notes"
 
 
 Http = Annotated[
@@ -65,25 +66,25 @@ def context_server(  # noqa: PLR0913, PLR0917  the command's options, each given
     token_file: TokenFile = None,
     as_json: AsJson = False,  # noqa: FBT002  see above
     toolset: Annotated[
-        Toolset, typer.Option(help="Which tools: for the context or for curated memory.")
+        Toolset, typer.Option(help="Which tools: for context, curated memory or commit notes.")
     ] = Toolset.CONTEXT,
 ) -> None:
-    """Serve the context, or curated memory, to a model.
+    """Serve context, memory or commit notes to a model.
 
     Over stdin and stdout, until stdin ends; with --http over HTTP, until it is stopped. With --http
-    stdout says the address. Without a token only this machine can reach it. Memory is served over
-    stdin and stdout alone.
+    stdout says the address. Without a token only this machine can reach it. Memory and notes are
+    served over stdin and stdout alone.
 
     Examples: cspace context-server --root . · cspace context-server --toolset memory
     """
     deps: Deps = context.obj
-    if toolset is Toolset.MEMORY:
+    if toolset is not Toolset.CONTEXT:
         if author or http or listen or token_file or as_json:
             raise UsageError(
-                "--toolset memory takes no other option than --root",
-                hint="cspace context-server --toolset memory",
+                f"--toolset {toolset} takes no other option than --root",
+                hint=f"cspace context-server --toolset {toolset}",
             )
-        _serve_memory(deps, root)
+        (_serve_memory if toolset is Toolset.MEMORY else _serve_notes)(deps, root)
         return
     store = _signed(deps.open_context(root), author)
     gc.enable()  # off for short commands
@@ -110,6 +111,16 @@ def _serve_memory(deps: Deps, root: Path | None) -> None:
     gc.enable()  # off for short commands
     caller = Caller(stands.memory(), stands.here, outbox)
     memory_server.build(caller, version=_version()).run("stdio")
+
+
+def _serve_notes(deps: Deps, root: Path | None) -> None:
+    from cspace.mcp import notes_server  # noqa: PLC0415  see above
+    from cspace.mcp.notes_caller import NotesCaller  # noqa: PLC0415
+
+    place = deps.directory / (root or deps.environ.get("CLAUDE_PROJECT_DIR") or "")
+    gc.enable()  # off for short commands
+    caller = NotesCaller(lambda: deps.notes_catalog(place), deps.embedder, place)
+    notes_server.build(caller, version=_version()).run("stdio")
 
 
 def _signed(store: ContextStore, author: str | None) -> ContextStore:

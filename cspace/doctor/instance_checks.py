@@ -19,6 +19,7 @@ from cspace.files import Owner, may_write
 from cspace.instance import labels
 from cspace.instance.compose import instance_mounts
 from cspace.instance.curated import mounted_scopes
+from cspace.instance.models import mounted_models
 from cspace.instance.observe import Observed
 from cspace.instance.secret_sources import GITHUB_TOKEN, Source
 from cspace.instance.secrets import is_delivered, list_delivered
@@ -53,8 +54,9 @@ class Subject:
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
-        scopes = mounted_scopes(self.observed.container)
-        return instance_mounts(self.patient.project.root, self.paths, scopes)
+        container = self.observed.container
+        scopes, models = mounted_scopes(container), mounted_models(container)
+        return instance_mounts(self.patient.project.root, self.paths, scopes, models)
 
     @property
     def anew(self) -> str:

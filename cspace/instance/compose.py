@@ -16,6 +16,7 @@ from cspace.errors import UsageError
 from cspace.files import Owner
 from cspace.instance import labels
 from cspace.instance.curated import curated_mounts, variables_of
+from cspace.instance.models import model_mounts
 from cspace.instance.names import composition_name, egress_name
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY, InstancePaths
 
@@ -38,6 +39,7 @@ class Spec:
         firewall: whether the proxy is the only way out; the network, made before, sees to it.
         memory: in Docker's form, for example "4g".
         scopes: of curated memory, those that it sees: `user`, `projects/shop`.
+        models: the host's directory of models; None where it has none.
         ready_timeout: seconds.
     """
 
@@ -57,6 +59,7 @@ class Spec:
     ready_timeout: int
     firewall: bool
     scopes: tuple[str, ...]
+    models: Path | None
 
     @property
     def composition_name(self) -> str:
@@ -79,13 +82,16 @@ class Rendered:
     digest: str
 
 
-def instance_mounts(root: Path, paths: InstancePaths, scopes: Sequence[str]) -> tuple[Mount, ...]:
+def instance_mounts(
+    root: Path, paths: InstancePaths, scopes: Sequence[str], models: Path | None
+) -> tuple[Mount, ...]:
     """List the host directories that an instance sees; each must exist before it starts.
 
     The human documents of the context are read-only, its three kinds of records are not.
 
     Args:
         scopes: of curated memory, those that it sees.
+        models: the host's directory of models, where it has one.
     """
     shared = (Mount(root / CONTEXT / kind, f"{INSIDE.context}/{kind}") for kind in CONTEXT_KINDS)
     return (
@@ -97,6 +103,7 @@ def instance_mounts(root: Path, paths: InstancePaths, scopes: Sequence[str]) -> 
         *shared,
         Mount(paths.journal, INSIDE.journal),
         *curated_mounts(paths, scopes),
+        *model_mounts(models),
         Mount(paths.secrets, INSIDE.secrets, read_only=True),
     )
 
@@ -143,10 +150,14 @@ def _values(spec: Spec, paths: InstancePaths, *, digest: str) -> dict[str, objec
         "memory": spec.memory,
         "pids": spec.pids,
         "runtime": f"{INSIDE.runtime}:{owner},mode=0755,size=1m",
-        "mounts": instance_mounts(spec.root, paths, spec.scopes),
+        "mounts": _mounts(spec, paths),
         "ready": f"{INSIDE.runtime}/ready",
         "ready_timeout": f"{spec.ready_timeout}s",
     }
+
+
+def _mounts(spec: Spec, paths: InstancePaths) -> tuple[Mount, ...]:
+    return instance_mounts(spec.root, paths, spec.scopes, spec.models)
 
 
 def _own_variables(spec: Spec) -> dict[str, str]:
@@ -169,6 +180,7 @@ def _labels(spec: Spec, paths: InstancePaths, digest: str) -> dict[str, str]:
         labels.FIREWALL: "on" if spec.firewall else "off",
         labels.MEMORY: spec.memory or "",
         labels.SCOPES: " ".join(spec.scopes),
+        labels.MODELS: str(spec.models or ""),
         labels.FOLDER: str(paths.workspace),
         "devcontainer.metadata": json.dumps(metadata),
     }
@@ -189,5 +201,5 @@ def _check(text: str, spec: Spec, paths: InstancePaths) -> None:
     except (UnicodeEncodeError, yaml.YAMLError) as error:
         raise UsageError(f"{spec.root}: this path can not be written into YAML: {error}") from error
     sources = [volume["source"].replace("$$", "$") for volume in service["volumes"]]
-    if sources != [str(mount.source) for mount in instance_mounts(spec.root, paths, spec.scopes)]:
+    if sources != [str(mount.source) for mount in _mounts(spec, paths)]:
         raise UsageError(f"{spec.root}: this path does not survive YAML")

@@ -16,6 +16,8 @@ TASK = "dev.cspace.task"
 FIREWALL = "dev.cspace.firewall"
 # Of an instance's container: the scopes of curated memory that it mounts.
 SCOPES = "dev.cspace.scopes"
+# The same of the directory of models that it mounts; "" for none.
+MODELS = "dev.cspace.models"
 # Of a project's proxy, its network and its image.
 ROLE = "dev.cspace.role"
 EGRESS = "egress"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from cspace import git, git_objects
@@ -16,6 +17,7 @@ from cspace.git_foreign_notes import check_notes
 from cspace.instance.snapshot_git import create_scratch
 
 NOTES = "refs/notes"
+BUSY = "you are merging notes there: git notes merge --commit or --abort"
 _ATTEMPTS = 5
 _IDENTITY = {
     f"GIT_{role}_{field}": value
@@ -24,7 +26,7 @@ _IDENTITY = {
 }
 
 
-def merge_notes(repository: Path, prefix: str) -> tuple[str, ...]:
+def merge_notes(repository: Path, prefix: str, but: Collection[str] = ()) -> tuple[str, ...]:
     """Merge each notes ref that a workspace's repository had into the host's of that name.
 
     No line of a note is lost. Repeated, it changes nothing more. What can not be merged stays
@@ -32,6 +34,7 @@ def merge_notes(repository: Path, prefix: str) -> tuple[str, ...]:
 
     Args:
         prefix: what the refs that came out of the workspace are below, with the final slash.
+        but: the host's refs that somebody else merges.
 
     Returns:
         What was not merged and why, one sentence each.
@@ -41,9 +44,11 @@ def merge_notes(repository: Path, prefix: str) -> tuple[str, ...]:
     notices = []
     for name, theirs in found.items():
         ref = name.removeprefix(prefix)
+        if ref in but:
+            continue
         try:
             if ref in busy:
-                raise Conflict("you are merging notes there: git notes merge --commit or --abort")
+                raise Conflict(BUSY)
             _merge_into(repository, ref, theirs)
         except (CspaceError, OSError) as error:
             reason = str(expected(error)).strip().splitlines()[-1].strip()

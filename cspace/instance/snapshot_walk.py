@@ -13,6 +13,8 @@ from cspace.paths import CONTEXT, MEMORY
 
 # The host's data, mounted into the workspace: archived and restored with the host's repository.
 SHARED = (os.fsencode(CONTEXT), os.fsencode(MEMORY))
+# What is made from a repository's notes, and made anew where it is missing; it may be large.
+_DERIVED = (b"index.db", b".index.db.")
 FIFO = "a FIFO"
 _SPECIAL = {
     stat.S_IFSOCK: "a socket",
@@ -62,7 +64,7 @@ def walk(root: Path, start: bytes = b"", *, repositories: bool = True) -> Tree:
         below: list[bytes] = []
         for name in sorted(children):
             child = path + b"/" + name if path else name
-            if child in SHARED or name == hidden:
+            if child in SHARED or name == hidden or _is_derived(tree, path, name):
                 continue
             if children[name].is_dir(follow_symlinks=False):
                 below.append(child)
@@ -77,6 +79,12 @@ def walk(root: Path, start: bytes = b"", *, repositories: bool = True) -> Tree:
 def join(root: Path, path: bytes) -> bytes:
     """Return the absolute name of a path below root."""
     return os.fsencode(root) + (b"/" + path if path else b"")
+
+
+def _is_derived(tree: Tree, directory: bytes, name: bytes) -> bool:
+    """Tell whether a file is our index in a git directory, or was to become it."""
+    above, _, last = directory.rpartition(b"/")
+    return last == b"cspace" and name.startswith(_DERIVED) and above in tree.repositories
 
 
 def _add(tree: Tree, path: bytes, found: os.DirEntry[bytes]) -> None:

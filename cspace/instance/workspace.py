@@ -50,10 +50,12 @@ class Start:
     Attributes:
         commit: what it starts from, a commit of the project's repository.
         branch: the branch that the workspace is on.
+        notes: which notes refs come along, by prefix; none for "".
     """
 
     commit: str
     branch: str
+    notes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,9 @@ def _clone(project: Project, start: Start, target: Path) -> Clone:
     source = project.worktree
     template = assets.directory("templates") / _TEMPLATE
     _init(source, target, f"--template={template}", f"--initial-branch={start.branch}")
-    tracking = _tracking_refs(source, f"{_TRACKING}/")
-    _copy(source, target, tracking | {f"refs/heads/{start.branch}": start.commit})
+    tracking = _present_refs(source, _TRACKING)
+    notes = _present_refs(source, start.notes) if start.notes else {}
+    _copy(source, target, tracking | notes | {f"refs/heads/{start.branch}": start.commit})
     url = git.remote_url(project.root, "origin")
     if url is not None:
         _git(target, "remote", "add", "origin", strip_credentials(url))
@@ -148,15 +151,11 @@ def _init(source: Path, target: Path, *words: str) -> None:
     _git(target, "init", "--quiet", f"--object-format={git.object_format(source)}", *words)
 
 
-def _tracking_refs(source: Path, named: str) -> dict[str, str]:
-    """Return the remote-tracking refs, each named anew; one whose object has gone is left out."""
-    refs = git.list_refs(source, _TRACKING)
+def _present_refs(source: Path, below: str) -> dict[str, str]:
+    """Return the refs that are below a name; one whose object has gone is left out."""
+    refs = git.list_refs(source, below)
     present = git_objects.object_sizes(source, set(refs.values()))
-    return {
-        named + name.removeprefix(f"{_TRACKING}/"): one
-        for name, one in refs.items()
-        if one in present
-    }
+    return {name: one for name, one in refs.items() if one in present}
 
 
 def _copy(source: Path, target: Path, heads: Mapping[str, str]) -> None:
@@ -216,7 +215,11 @@ def _populate(source: Path, target: Path, name: str, path: str, commit: str) -> 
     with tempfile.TemporaryDirectory(prefix=".cspace-", dir=target) as directory:
         between = Path(directory)
         _init(source, between, "--template=")
-        _copy(source, between, _tracking_refs(source, "refs/heads/") | {"refs/base": commit})
+        heads = {
+            f"refs/heads/{name.removeprefix(f'{_TRACKING}/')}": one
+            for name, one in _present_refs(source, _TRACKING).items()
+        }
+        _copy(source, between, heads | {"refs/base": commit})
         _git(between, "update-ref", "--no-deref", "HEAD", commit)
         _git(target, "submodule", "--quiet", "init", "--", path)
         # Not by -c: a name that holds a = would leave the URL to the repository.

@@ -10,6 +10,7 @@ from cspace.engine.model import Engine, Mount, Port
 from cspace.instance import labels
 from cspace.instance.compose import instance_mounts
 from cspace.instance.curated import mounted_scopes
+from cspace.instance.models import mounted_models
 from cspace.instance.names import check_name
 from cspace.instance.observe import Observed, Status, get_instance, list_instances
 from cspace.lifecycle.observed_egress import observe_egress
@@ -115,7 +116,9 @@ def _describe(observed: Observed, user: Path, project: Project, egress: str) -> 
         image=container.image if container else None,
         version=container.labels.get(labels.VERSION) if container else None,
         ports=container.ports if container else (),
-        mounts=instance_mounts(project.root, paths, mounted_scopes(container)),
+        mounts=instance_mounts(
+            project.root, paths, mounted_scopes(container), mounted_models(container)
+        ),
         secrets=tuple(sorted(names)),
         egress=egress,
         problem=str(observed.problem) if observed.problem else None,

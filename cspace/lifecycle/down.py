@@ -13,7 +13,6 @@ from cspace.errors import Conflict, CspaceError, NotFound, expected
 from cspace.instance import labels
 from cspace.instance.archive import Archive
 from cspace.instance.names import check_name
-from cspace.instance.notes_merge import merge_notes
 from cspace.instance.observe import Observed, get_instance, list_instances
 from cspace.instance.plan import Action, Planned, Step, plan_down
 from cspace.instance.record import NewerRecord
@@ -26,6 +25,7 @@ from cspace.lifecycle.host import Host
 from cspace.lifecycle.images import ensure_image, find_image
 from cspace.lifecycle.kept_sessions import forget_empty, move_earlier
 from cspace.lifecycle.release import release_proxy
+from cspace.lifecycle.take_notes import take_notes
 from cspace.memory.outbox import ingest
 from cspace.memory.projects import Projects
 from cspace.memory.proposals import Proposals
@@ -169,7 +169,7 @@ def _apply_all(
                 if packing is not None and step.action is Action.ARCHIVE:
                     archived, held = steps.archive_work(packing)
                     notices = (
-                        *merge_notes(host.project.root, archived.own),
+                        *take_notes(host.project.root, archived.own, host.now),
                         *_missing(archived, held),
                     )
                     started.close()

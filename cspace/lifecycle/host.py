@@ -52,6 +52,7 @@ class Blueprint:
         secrets: what is delivered as files.
         egress_image: the image of the project's proxy.
         upstream: the proxy that this machine itself has to use.
+        models: the user's directory of models; None where there is none.
     """
 
     settings: Settings
@@ -60,6 +61,7 @@ class Blueprint:
     environment: Mapping[str, str]
     secrets: Secrets
     upstream: Upstream | None
+    models: Path | None = None
 
 
 @dataclass(slots=True)
@@ -104,6 +106,10 @@ class Host:
     @property
     def egress_image(self) -> Image:
         return self.blueprint().egress_image
+
+    @property
+    def models(self) -> Path | None:
+        return self.blueprint().models
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ from cspace.files import Owner
 from cspace.instance import archive, image, labels, workspace
 from cspace.instance.compose import Rendered, Spec, render_compose
 from cspace.instance.exchange import Isolated, Place, list_exchanges
+from cspace.instance.models import mounted_models
 from cspace.instance.observe import Observed
 from cspace.instance.record import Record, save_record
 from cspace.instance.secret_sources import GITHUB_TOKEN, Secrets, Source
@@ -34,10 +35,12 @@ from cspace.instance.secrets import (
 from cspace.instance.snapshot_manifest import Manifest
 from cspace.lifecycle.archives import find_archive, find_branch
 from cspace.lifecycle.curated import concerned_scopes, ensure_curated
+from cspace.lifecycle.given_notes import give_index
 from cspace.lifecycle.host import Host
 from cspace.lifecycle.images import find_image
 from cspace.lifecycle.init import seed
 from cspace.lifecycle.kept_sessions import ensure_sessions, move_earlier
+from cspace.notes.namespaces import PREFIX
 from cspace.paths import CONTEXT, CONTEXT_KINDS, INSIDE, MEMORY
 
 FAILURE_LINES = 15
@@ -100,6 +103,8 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
     """Clone the project; the record is there before the workspace takes its name."""
     paths = host.paths(name)
     start = workspace.plan_start(host.project, name, branch)
+    if not restoring:
+        start = replace(start, notes=PREFIX.rstrip("/"))
     archived = _archived_branch(host, restoring) if restoring else None
     files.ensure_directory(paths.state, owner=host.owner, mode=0o700)
     try:
@@ -120,6 +125,8 @@ def make_workspace(host: Host, name: str, branch: str | None, restoring: str | N
         if not paths.workspace.exists():
             paths.record.unlink(missing_ok=True)
         raise
+    if not restoring:
+        give_index(host, paths.workspace)
 
 
 def _archived_branch(host: Host, reference: str) -> str | None:
@@ -202,6 +209,11 @@ def ensure_mounts(host: Host, name: str) -> None:
     _check_writable(paths.sessions, owner)
     ensure_curated(host, name)
     _check_writable(paths.outbox, owner)
+    models = mounted_models(host.observe(name).container)
+    if models is not None:
+        files.ensure_directory(
+            models, owner=owner
+        )  # a container that is kept may outlive the user's cache
     _hand_over(host, name, deliver_secrets)
 
 
@@ -267,6 +279,7 @@ def instance_spec(host: Host, name: str) -> Spec:
         ready_timeout=settings.ready_timeout,
         firewall=firewall,
         scopes=concerned_scopes(host),
+        models=host.models,
     )
 
 

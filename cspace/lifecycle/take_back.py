@@ -12,7 +12,6 @@ from pathlib import Path
 
 from cspace import git, git_commits
 from cspace.errors import CommandFailed, Conflict
-from cspace.instance.notes_merge import merge_notes
 from cspace.instance.work import prefix_of
 from cspace.instance.work_view import (
     Clash,
@@ -24,6 +23,7 @@ from cspace.instance.work_view import (
 )
 from cspace.lifecycle.bring_back import Brought, bring, count_uncommitted
 from cspace.lifecycle.host import Host
+from cspace.lifecycle.take_notes import take_notes
 from cspace.project import Project
 
 
@@ -181,7 +181,7 @@ def apply_pull(project: Project, pulling: Pulling) -> Pulled:
             raise Conflict(
                 f"{pulling.target} can not be moved: {error}", hint=f"cspace pull {pulling.name}"
             ) from error
-    notices = merge_notes(root, prefix_of(pulling.name))
+    notices = take_notes(root, prefix_of(pulling.name))
     if pulling.notes_problem:
         notices = (f"commit notes were left out: {pulling.notes_problem}", *notices)
     return Pulled(

@@ -40,6 +40,7 @@ class Rewritten:
     _patches: dict[Pair, Patch] = field(default_factory=dict)
     _below: dict[str, list[CommitFacts]] = field(default_factory=dict)
     _upon: dict[str, frozenset[str]] = field(default_factory=dict)
+    _forks: dict[str, str] = field(default_factory=dict)
 
     def pair(self, one: CommitFacts) -> Pair:
         """Return the trees between which a commit's own change lies."""
@@ -83,13 +84,21 @@ class Rewritten:
 
     def built_upon(self, one: CommitFacts) -> frozenset[str]:
         """Return the reached commits that a forgotten one goes back to."""
-        fork = one.parents[0] if one.parents else ""
-        while above := self.forgotten.get(fork):
-            fork = above.parents[0] if above.parents else ""
+        fork = self._fork(one)
         if fork not in self._upon:
             ids = git_history.list_ancestors(self.repository, fork) if fork in self.trees else ()
             self._upon[fork] = frozenset(ids)
         return self._upon[fork]
+
+    def _fork(self, one: CommitFacts) -> str:
+        """Return the first commit that is not forgotten, empty where there is none."""
+        way, at = [one.id], one.parents[0] if one.parents else ""
+        while at not in self._forks and (above := self.forgotten.get(at)):
+            way.append(at)
+            at = above.parents[0] if above.parents else ""
+        found = self._forks.get(at, at)
+        self._forks.update(dict.fromkeys(way, found))
+        return found
 
     def _children(self) -> dict[str, list[CommitFacts]]:
         if not self._below:

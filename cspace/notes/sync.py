@@ -124,9 +124,12 @@ class Sync:
         union = self._look(namespace, ours, theirs)
         if union is None:
             return None
-        now = self._take_in(union, ours, theirs)
-        # Once more: somebody may have captured meanwhile, and that is looked at as well.
-        return self._offer(unite(self.store.repository, namespace, now, theirs), now, theirs)
+        if union.incoming:
+            ours = self._take_in(union, ours, theirs)
+            # Once more: somebody may have captured meanwhile, and that is looked at as well.
+            union = unite(self.store.repository, namespace, ours, theirs)
+            self._note(union, received=0)
+        return self._offer(union, ours, theirs)
 
     def _look(self, namespace: Namespace, ours: str | None, theirs: str | None) -> Union | None:
         """Compare the sides and note what there is to do; None where it can not be done."""
@@ -140,17 +143,16 @@ class Sync:
             self._done[namespace] = replace(known, refused=str(expected(error)))
             return None
         union = unite(self.store.repository, namespace, ours, theirs)
-        leaks = self._leaks(union)
-        self._done[namespace] = replace(
-            known,
-            received=known.received + union.received,
-            sent=0 if leaks else union.sent,
-            blocked=leaks,
-        )
+        self._note(union, received=union.received)
         return union
 
-    def _leaks(self, union: Union) -> tuple[Leaked, ...]:
-        return () if self.allow_secret else tuple(find_leaks(union))
+    def _note(self, union: Union, *, received: int) -> None:
+        """Note what goes out, and what more came in."""
+        leaks = () if self.allow_secret else tuple(find_leaks(union))
+        known = self._done.get(union.namespace, Synced(union.namespace))
+        self._done[union.namespace] = Synced(
+            union.namespace, known.received + received, 0 if leaks else union.sent, leaks
+        )
 
     def _take_in(self, union: Union, ours: str | None, theirs: str | None) -> str | None:
         """Make ours hold all that theirs does, and return the commit that it is at then."""
@@ -163,10 +165,8 @@ class Sync:
         return git.list_refs(repository, ref).get(ref)
 
     def _offer(self, union: Union, ours: str | None, theirs: str | None) -> _Outgoing | None:
-        leaks = self._leaks(union)
-        known = self._done[union.namespace]
-        self._done[union.namespace] = replace(known, sent=0 if leaks else union.sent, blocked=leaks)
-        if not union.outgoing or ours is None or leaks:
+        """Store the commit that the remote should get; None where it has all, or may not get it."""
+        if not union.outgoing or ours is None or self._done[union.namespace].blocked:
             return None
         commit = git_foreign_notes.put_on_top(self.store.repository, ours, theirs, self.store.now())
         return _Outgoing(ours, commit)

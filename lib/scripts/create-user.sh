@@ -46,3 +46,6 @@ install --directory --owner "$uid" --group "$gid" /workspace /run/cspace
 install --directory --owner "$uid" --group "$gid" --mode 0700 /run/secrets \
     "/home/$user/.claude" "/home/$user/.claude/projects" "/home/$user/.claude/projects/-workspace" \
     "/home/$user/.claude/projects/-workspace/memory"
+# What the model's files are mounted in. Docker would make the way there root's, and no tool could cache.
+install --directory --owner "$uid" --group "$gid" \
+    "/home/$user/.cache" "/home/$user/.cache/cspace" "/home/$user/.cache/cspace/models"

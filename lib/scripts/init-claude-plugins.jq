@@ -3,12 +3,12 @@
 # Input, slurped: .claude.json, settings.json, the workspace's .mcp.json; {} for an absent one.
 # $helper: the command that prints the API key, or "" while there is no such secret; $ours: its name.
 # Output, lines: the new .claude.json, the new settings.json, each empty when it may stay as it is; then
-# one for each server that is not registered yet, how to: "root" or "plain", "memory".
+# one for each server that is not registered yet, how to: "root" or "plain", "memory", "notes".
 
 def entry($arguments; $env): {type: "stdio", command: "cspace", args: $arguments, env: $env};
 def essence: {command, args: (.args // [])};
 
-def servers: ["cspace-context", "cspace-memory"];
+def servers: ["cspace-context", "cspace-memory", "cspace-notes"];
 
 # Our hooks, at whatever path an older version put Python.
 def ours: type == "object" and ((.command? // "") | type == "string" and test("(^| )-m cspace\\.hooks( |$)"));
@@ -33,8 +33,8 @@ if length == 3 then . else error("one of the files holds more than one JSON text
 | entry(["context-server"]; {CLAUDE_PROJECT_DIR: "/workspace"}) as $plain
 | (if $project.mcpServers["cspace-context"] | essence == ($plain | essence)
    then {how: "plain", server: $plain} else {how: "root", server: $root} end) as $wanted
-| {how: "memory", server: entry(["context-server", "--toolset", "memory"]; {})} as $memory
-| [[$wanted, "cspace-context"], [$memory, "cspace-memory"]
+| def toolset($name): {how: $name, server: entry(["context-server", "--toolset", $name]; {})};
+  [[$wanted, "cspace-context"], [toolset("memory"), "cspace-memory"], [toolset("notes"), "cspace-notes"]
    | select(.[1] as $name | $state.mcpServers[$name] != .[0].server)] as $missing
 
 | ($state

@@ -111,9 +111,9 @@ def registered(box: Box) -> object:
     return json.loads(box.run("cat", "/home/dev/.claude/.claude.json"))["mcpServers"]
 
 
-def assert_both_connected_once(box: Box) -> None:
+def assert_each_connected_once(box: Box) -> None:
     answer = box.run("claude", "mcp", "list")
-    for name in ("cspace-context", "cspace-memory"):
+    for name in ("cspace-context", "cspace-memory", "cspace-notes"):
         (line,) = (line for line in answer.splitlines() if line.startswith(f"{name}: "))
         assert line.endswith("- ✔ Connected")
     assert "diagnostics" not in answer
@@ -124,17 +124,17 @@ def test_the_server_is_registered_once_also_after_a_restart(new: New) -> None:
     box = new()
     assert box.wait()
     first = registered(box)
-    assert_both_connected_once(box)
+    assert_each_connected_once(box)
     assert box.start()
     assert registered(box) == first
     assert json.dumps(first).count('["context-server", "--root", "/workspace"]') == 1
-    assert_both_connected_once(box)
+    assert_each_connected_once(box)
 
 
 def test_a_clones_own_mcp_json_brings_no_second_server_and_no_conflicting_scopes(new: New) -> None:
     box = new(mcp=SERVER)
     assert box.wait()
-    assert_both_connected_once(box)
+    assert_each_connected_once(box)
     # Claude Code started in a subdirectory still means the workspace.
     assert "/workspace" in json.dumps(registered(box))
 
@@ -144,7 +144,7 @@ def test_the_registration_follows_a_clone_that_starts_to_name_the_server(new: Ne
     assert box.wait()
     box.write(box.workspace / ".mcp.json", json.dumps(SERVER))
     assert box.start()
-    assert_both_connected_once(box)
+    assert_each_connected_once(box)
 
 
 def test_a_clones_own_mcp_json_can_not_replace_the_server_of_memories(new: New) -> None:
@@ -165,7 +165,7 @@ def test_a_start_writes_the_very_registration_that_claude_mcp_add_writes(
     assert box.wait()
     ours = registered(box)
     register = "CLAUDE_CONFIG_DIR=/tmp/asked /usr/local/lib/cspace/register-server.sh"
-    box.run("sh", "-c", f"{register} {how} && {register} memory")
+    box.run("sh", "-c", f"{register} {how} && {register} memory && {register} notes")
     assert json.loads(box.run("cat", "/tmp/asked/.claude.json"))["mcpServers"] == ours
 
 
@@ -217,7 +217,7 @@ def test_a_torn_claude_json_hazard_it_is_moved_aside_and_the_start_goes_on(new: 
     assert box.wait()
     box.write(box.claude / ".claude.json", '{"projects": {"/work')
     assert box.start()
-    assert_both_connected_once(box)
+    assert_each_connected_once(box)
     torn = (box.claude / ".claude.json.unusable").read_text(encoding="utf-8")
     assert torn == '{"projects": {"/work'
 

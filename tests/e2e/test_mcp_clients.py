@@ -41,11 +41,12 @@ def inspect(tools: Path, program: Path, tmp_path: Path) -> Inspect:
     """Return a function that asks the installed server through the Inspector's command line."""
     project = tmp_path / "project"
     project.mkdir()
-    both = {
+    each = {
         "cspace-context": ["context-server", "--root", str(project)],
         "cspace-memory": ["context-server", "--toolset", "memory", "--root", str(project)],
+        "cspace-notes": ["context-server", "--toolset", "notes", "--root", str(project)],
     }
-    servers = {name: {"command": str(program), "args": words} for name, words in both.items()}
+    servers = {name: {"command": str(program), "args": words} for name, words in each.items()}
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     return lambda era, *words, ok=0, name="cspace-context": _inspect(
@@ -79,6 +80,20 @@ def test_the_inspector_finds_no_fault_with_the_tools_of_memory(inspect: Inspect,
     given = ("--tool-args-json", json.dumps(wish))
     filed = inspect(era, *call, *given, name="cspace-memory")["structuredContent"]
     assert (filed["memory"], filed["status"]) == ("user/testing", "proposed")
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_inspector_finds_no_fault_with_the_tools_of_notes(
+    inspect: Inspect, tmp_path: Path, era: str
+) -> None:
+    listed = inspect(era, "--method", "tools/list", "--strict", name="cspace-notes")["tools"]
+    assert len(listed) == 4
+    proc.run("git", "-C", tmp_path / "project", "init", "--quiet")
+    proc.run("git", "-C", tmp_path / "project", "commit", "--quiet", "--allow-empty", "-m", "Start")
+    call = ("--method", "tools/call", "--tool-name", "notes_capture")
+    why = {"namespace": "decisions", "summary": "Chose RS256", "body": "Two services verify."}
+    kept = inspect(era, *call, "--tool-args-json", json.dumps(why), name="cspace-notes")
+    assert kept["structuredContent"]["new"] is True
 
 
 def test_the_inspector_finds_a_fault_where_there_is_one(tools: Path, tmp_path: Path) -> None:

@@ -7,10 +7,13 @@ import pytest
 import yaml
 
 from cspace import assets
+from cspace.engine.model import Container, State
 from cspace.errors import UsageError
 from cspace.files import Owner
+from cspace.instance import labels
 from cspace.instance.compose import Spec, render_compose
-from cspace.paths import InstancePaths
+from cspace.instance.models import mounted_models
+from cspace.paths import INSIDE, InstancePaths
 
 GOLDEN = Path(__file__).with_name("compose.golden.yaml")
 HOSTILE = (
@@ -36,6 +39,7 @@ def spec(root: Path = Path("/home/ada/shop"), **changes: Any) -> Spec:
         "scopes": ("global", "user", "projects/shop", "personas/ada"),
         "host_ports": (5432,),
         "egress_image": "cspace-egress:0123456789abcdef",
+        "models": Path("/home/ada/.cache/cspace/models"),
     }
     return Spec(**wanted | changes)
 
@@ -63,7 +67,7 @@ def test_a_hostile_value_stays_one_value() -> None:
     doubled = HOSTILE.replace("$", "$$")
     assert service["environment"]["A"] == doubled
     assert service["volumes"][3]["source"] == f"/home/{doubled}/.cspace/memory"
-    assert len(service["volumes"]) == 16
+    assert len(service["volumes"]) == 17
 
 
 def test_a_path_that_is_not_utf8_is_refused() -> None:
@@ -81,7 +85,7 @@ def test_a_missing_bind_source_hazard_docker_makes_none_of_the_agreed_mounts() -
     assert context["source"] == "/home/ada/shop/.cspace/context"
     assert context["read_only"] is True
     assert volumes["/workspace/.cspace/context/findings"]["read_only"] is False
-    assert len(volumes) == 16
+    assert len(volumes) == 17
     assert all(each["bind"] == {"create_host_path": False} for each in volumes.values())
     # A named volume over a directory that is not there would be root's.
     assert {each["type"] for each in volumes.values()} == {"bind"}
@@ -130,3 +134,15 @@ def test_the_digest_changes_with_the_spec_and_only_with_it() -> None:
     assert render_compose(spec(), template, PATHS) == first
     assert render_compose(spec(ports=(3001,)), template, PATHS).digest != first.digest
     assert f'"dev.cspace.spec": "{first.digest}"' in first.text
+
+
+def test_a_host_without_models_mounts_none_and_its_container_says_so() -> None:
+    agent = rendered(spec(models=None))
+    assert INSIDE.models not in {one["target"] for one in agent["volumes"]}
+    assert agent["labels"][labels.MODELS] == ""
+
+
+def test_a_container_says_which_directory_of_models_it_mounts() -> None:
+    made = Container("i", "n", "c", {labels.MODELS: "/home/ada/models"}, State.RUNNING, ())
+    assert mounted_models(made) == Path("/home/ada/models")
+    assert mounted_models(None) is None

@@ -235,3 +235,16 @@ def test_a_workspace_whose_git_is_damaged_comes_back_as_it_was(
     fresh(host, workspace)
     assert unpack(workspace, tmp_path / "exchange" / BUNDLE).code == 0
     assert survey(workspace) == before
+
+
+def test_the_index_of_notes_is_made_anew_and_not_archived(host: Path, workspace: Path) -> None:
+    place = workspace / ".git/cspace"
+    place.mkdir()
+    for name in ("index.db", ".index.db.0123.tmp", "index.lock", "mine.txt"):
+        (place / name).write_text("x", encoding="utf-8")
+    (workspace / "cspace").mkdir()
+    (workspace / "cspace/index.db").write_text("no index of ours", encoding="utf-8")
+    before, after = there_and_back(host, workspace)
+    gone = {b".git/cspace/index.db", b".git/cspace/.index.db.0123.tmp"}
+    assert before.keys() - after.keys() == gone
+    assert {b".git/cspace/mine.txt", b"cspace/index.db"} <= after.keys()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,24 @@ def test_only_what_base_and_remote_tracking_refs_reach_comes_along(
     assert made.known == (git.resolve(repo, "main"),)
     with pytest.raises(CommandFailed):
         inside(workspace, "cat-file", "-e", str(private))
+
+
+def test_notes_of_the_asked_prefix_come_along_whole_and_no_others(
+    repo: Path, workspace: Path
+) -> None:
+    for ref in ("refs/notes/cs/decisions", "refs/notes/cs/progress", "refs/notes/mine"):
+        proc.run("git", "-C", repo, "notes", f"--ref={ref}", "add", "-m", f"of {ref}")
+    project = find_project(repo)
+    wanted = replace(plan_start(project, "mercury", None), notes="refs/notes/cs")
+    with new_workspace(project, wanted, workspace, OWNER):
+        pass
+    assert git.list_refs(repo, "refs/notes/cs") == {
+        line.split()[1]: line.split()[0]
+        for line in inside(workspace, "show-ref").splitlines()
+        if "refs/notes" in line
+    }
+    show = ("notes", "--ref=refs/notes/cs/progress", "show")
+    assert inside(workspace, *show) == "of refs/notes/cs/progress"
 
 
 def test_git_is_dead_in_a_copy_of_a_worktree_hazard_a_clone_has_its_head(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, TextContent, Tool
 
 from cspace.context.records import Origin
 from cspace.context.store import ContextStore
@@ -78,3 +79,32 @@ def command() -> list[str]:
 @pytest.fixture
 def environment() -> dict[str, str]:
     return dict(os.environ) | {"PYTHONPATH": str(CHECKOUT)}
+
+
+def asked(server: MCPServer[Any], question: Callable[[Client], Any], **more: Any) -> Any:
+    """Hold a conversation with a server in this process."""
+
+    async def conversation() -> Any:
+        async with Client(server, **more) as client:
+            return await question(client)
+
+    return anyio.run(conversation)
+
+
+def tools_of(server: MCPServer[Any]) -> dict[str, Tool]:
+    """Return the tools that a client is shown, by name."""
+    return {tool.name: tool for tool in asked(server, lambda c: c.list_tools()).tools}
+
+
+def text_of(result: CallToolResult) -> str:
+    """Return the one text of an answer."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def told(result: CallToolResult) -> dict[str, Any]:
+    """Return the facts of an answer, which its text repeats."""
+    assert result.is_error is False, result.content
+    assert result.structured_content == json.loads(text_of(result))
+    return result.structured_content or {}

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, TextContent, Tool
+from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, Tool
 
 from cspace.mcp import memory_server
 from cspace.mcp.memory_caller import Caller
@@ -31,7 +31,7 @@ from cspace.memory.scopes import FRAMES, Kind, Scope, parse_scope
 from cspace.memory.store import MemoryStore
 from cspace.paths import curated_memory, instance_outbox
 from tests.conftest import Clock
-from tests.mcp.conftest import Call, Environment
+from tests.mcp.conftest import Call, Environment, asked, text_of, told, tools_of
 
 WHERE = "scope project persona"
 WISH = ("slug body", f"{WHERE} type description append reason")
@@ -80,34 +80,10 @@ def tools(server: MCPServer[Any]) -> dict[str, Tool]:
     return tools_of(server)
 
 
-def asked(server: MCPServer[Any], question: Callable[[Client], Any], **more: Any) -> Any:
-    async def conversation() -> Any:
-        async with Client(server, **more) as client:
-            return await question(client)
-
-    return anyio.run(conversation)
-
-
-def tools_of(server: MCPServer[Any]) -> dict[str, Tool]:
-    return {tool.name: tool for tool in asked(server, lambda c: c.list_tools()).tools}
-
-
 def called(caller: Caller, tool: str, **arguments: object) -> CallToolResult:
     result = asked(memory_server.build(caller), lambda client: client.call_tool(tool, arguments))
     assert isinstance(result, CallToolResult)
     return result
-
-
-def text_of(result: CallToolResult) -> str:
-    (content,) = result.content
-    assert isinstance(content, TextContent)
-    return content.text
-
-
-def told(result: CallToolResult) -> dict[str, Any]:
-    assert result.is_error is False, result.content
-    assert result.structured_content == json.loads(text_of(result))
-    return result.structured_content or {}
 
 
 def write(caller: Caller, name: str, body: str) -> None:
