@@ -3,7 +3,8 @@
 Each from its start to its end, with an event on stdin as Claude Code gives it: a session that
 starts where there are 10,000 memories, one that goes on with notes of 12,000 tokens, a compaction
 at the end of a transcript of 50 MB. The commands are timed inside the container, so that
-`docker exec` is in none of them. Then the host's hook, in a repository and with the same memories.
+`docker exec` is in none of them. Then the host's hook, in a repository and with the same memories,
+and the plugin's: counts at a start and the topics of a prompt, with 10,000 memories on commits.
 
     python -m bench.hooks [ROUNDS]
 """
@@ -15,10 +16,17 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from bench.measure import Ratio, run, show
 from bench.up import Site, make_site
+from cspace.git import git
+from cspace.git_import import find_place
+from cspace.notes.catalog import Catalog
+from cspace.notes.draft import Draft
+from cspace.notes.namespaces import Namespace
+from cspace.notes.store import NotesStore
 from cspace.paths import INSIDE
 from cspace.sessions.sections import EMPTY, NAMES, replace_section
 
@@ -28,6 +36,9 @@ HOOK = [INSIDE.python, "-I", "-m", "cspace.hooks"]
 MEMORIES = 10_000
 NOTHING, START = "python -c pass", f"SessionStart, startup, {MEMORIES:,} memories"
 HOST_NOTHING, HOST = "host: python -c pass", f"host: memory, {MEMORIES:,} memories"
+NOTES_START = f"host: notes-start, {MEMORIES:,} memories on commits"
+NOTES_PROMPT = "host: notes-prompt, the same"
+PROMPT = {"session_id": "s", "prompt": "why did we choose RS256 for src/auth/tokens.py here?"}
 RESUME, COMPACT = "SessionStart, resume with full notes", "PreCompact, transcript of 50 MB"
 CLAIMED_SECONDS = 0.1
 
@@ -58,6 +69,26 @@ def prepare(site: Site) -> None:
     site.cspace("exec", "mercury", "--", "sh", "-c", f"cd {SLUG} && {grow} && {note}")
 
 
+def annotate(site: Site) -> None:
+    """Put memories of many words on a fifth as many commits, and index them."""
+    repository = site.repository
+    stamp = "committer A <a@example.com> 1700000000 +0000\ndata 1\nx\n"
+    stream = "".join(f"commit refs/heads/annotated\n{stamp}" for _ in range(MEMORIES // 5))
+    git(repository, "fast-import", "--quiet", stdin=stream.encode())
+    commits = git(repository, "rev-list", "refs/heads/annotated").text.split()
+    words = [sha256(str(number).encode()).hexdigest()[:7] for number in range(4_000)]
+    drafts = []
+    for number in range(MEMORIES):
+        text = [words[number * step % len(words)] for step in range(1, 121)]
+        summary = "Chose RS256" if number % 1_000 == 0 else " ".join(text[:8])
+        namespace = list(Namespace)[number % len(Namespace)]
+        draft = Draft(namespace, f"{summary} {number}", " ".join(text), tags=(text[0],))
+        drafts.append((draft, commits[number % len(commits)]))
+    store = NotesStore(repository, find_place(repository))
+    store.capture_all(drafts)
+    Catalog(store).refresh()
+
+
 def measure(site: Site, rounds: int) -> dict[str, list[float]]:
     subjects = {
         NOTHING: ([INSIDE.python, "-c", "pass"], ""),
@@ -71,6 +102,8 @@ def measure(site: Site, rounds: int) -> dict[str, list[float]]:
     on_host = {
         HOST_NOTHING: ([sys.executable, "-c", "pass"], ""),
         HOST: ([sys.executable, *HOOK[1:], "memory"], "{}"),
+        NOTES_START: ([sys.executable, *HOOK[1:], "notes-start"], "{}"),
+        NOTES_PROMPT: ([sys.executable, *HOOK[1:], "notes-prompt"], json.dumps(PROMPT)),
     }
     own = {"HOME": str(site.home)}
     more = run(sys.executable, *words, json.dumps(on_host), cwd=site.repository, env=own)
@@ -95,11 +128,13 @@ def main(rounds: int) -> None:
         site = make_site(Path(directory))
         try:
             prepare(site)
+            annotate(site)
             times = measure(site, rounds)
         finally:
             site.cspace("down", "--discard=mercury")
     ratios = [Ratio(name, NOTHING, 6) for name in (START, RESUME, COMPACT)]
-    show(times, [*ratios, Ratio(HOST, HOST_NOTHING, 9)])
+    on_host = [Ratio(name, HOST_NOTHING, 9) for name in (HOST, NOTES_START, NOTES_PROMPT)]
+    show(times, [*ratios, *on_host])
     show_percentiles(times)
 
 

@@ -51,6 +51,11 @@ def curated_memory(user: Path) -> Path:
     return user / "memory"
 
 
+def plugin_directory(user: Path) -> Path:
+    """Return where the plugin lies that Claude Code on this host reads in place."""
+    return user / "plugin"
+
+
 def outboxes_directory(user: Path) -> Path:
     """Return the directory that holds all instances' outboxes, by the project's id."""
     return user / "outbox"

@@ -45,6 +45,7 @@ for name, summary in (
     ("memory", "Read, write and approve memories; read Claude's own."),
     ("net", "Say what instances may reach, and what they were refused."),
     ("notes", "Keep memories with commits, and find them again."),
+    ("plugin", "Give Claude Code on this host our commands and hooks."),
     ("quarantine", "List, restore and remove what was moved aside."),
     ("sessions", "Show transcripts, and keep notes of sessions."),
 ):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +20,12 @@ from cspace.cli.notes_show import plain_memory
 from cspace.cli.options import AsJson
 from cspace.cli.typed import STDIN
 from cspace.deps import Deps
-from cspace.errors import UsageError
-from cspace.notes.namespaces import get_namespace
+from cspace.errors import CspaceError, UsageError
+from cspace.notes.namespaces import Namespace, get_namespace
+
+if TYPE_CHECKING:
+    from cspace.notes.lookalikes import Lookalikes
+    from cspace.notes.memory import Memory
 
 _Given = tuple[str | None, str | None, Path | None]
 _NOTHING: _Given = (None, None, None)
@@ -93,12 +97,28 @@ def capture(  # noqa: PLR0913  one parameter an option
     )
     with _text(deps, namespace, (stdin, body, body_file)) as text:
         done = store.capture(replace(draft, body=text), commit, allow_secret=allow_secret)
+    earlier = _lookalikes(deps, done.memory)
     if as_json:
-        render.show_json(memory=plain_memory(done.memory), is_new=done.is_new)
+        rows = [one.reference for one in earlier.earlier]
+        render.show_json(memory=plain_memory(done.memory), is_new=done.is_new, resembles=rows)
     else:
         render.show_lines([f"{done.memory.reference}  {done.memory.record.summary}"])
+        render.show_lines(filter(None, [earlier.describe()]))
     if not done.is_new:
         render.note("it was there already: the same memory twice is one")
+
+
+def _lookalikes(deps: Deps, memory: Memory) -> Lookalikes:
+    """Find what a review finding resembles; that it can not be said is no failure of a capture."""
+    from cspace.notes.lookalikes import Lookalikes, find_lookalikes  # noqa: PLC0415  as above
+
+    if memory.namespace is not Namespace.REVIEWS:
+        return Lookalikes(())
+    try:
+        return find_lookalikes(deps.notes_catalog(), memory, deps.embedder())
+    except (CspaceError, OSError) as error:
+        render.note(f"note: earlier findings could not be looked at: {error}")
+        return Lookalikes(())
 
 
 @contextlib.contextmanager

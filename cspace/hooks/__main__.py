@@ -1,8 +1,9 @@
-"""Claude Code's hooks: `python -I -m cspace.hooks session-start|pre-compact|memory`.
+"""Claude Code's hooks: `python -I -m cspace.hooks session-start|pre-compact|memory|notes-…`.
 
-The first two in an instance, the last on a host, where `cspace hooks install` registers it. A hook
-never breaks or blocks a session: whatever goes wrong is one line on stderr, nothing on stdout, and
-exit code 0. It starts at every session, so each imports what it needs, and nothing heavy.
+The first two in an instance, the third on a host, where `cspace hooks install` registers it; those
+of commit notes, `notes-start` and `notes-prompt`, are the plugin's, in both. A hook never breaks or
+blocks a session: whatever goes wrong is one line on stderr, nothing on stdout, and exit code 0. It
+starts at every session, so each imports what it needs, and nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import sys
 from pathlib import Path, PurePosixPath
 
-EVENTS = ("session-start", "pre-compact", "memory")
+EVENTS = ("session-start", "pre-compact", "memory", "notes-start", "notes-prompt")
 STDIN_BYTES = 1024 * 1024
 
 
@@ -32,7 +33,15 @@ def answer(name: str, content: bytes, projects: Path) -> str:
         raise CspaceError(f"{name!r} is none of {', '.join(EVENTS)}")
     if name == "memory":
         return _dump_context(_memory_block())
-    from cspace.hooks.event import parse_event  # noqa: PLC0415  two of three
+    if name == "notes-start":
+        return _dump_context(_notes_counts())
+    if name == "notes-prompt":
+        return _dump_context(_notes_suggestions(content), "UserPromptSubmit")
+    return _answer_in_instance(name, content, projects)
+
+
+def _answer_in_instance(name: str, content: bytes, projects: Path) -> str:
+    from cspace.hooks.event import parse_event  # noqa: PLC0415  two of five
     from cspace.sessions.place import Place  # noqa: PLC0415
 
     place = Place(os.environ.get("CSPACE_INSTANCE", ""), projects, PurePosixPath())
@@ -48,11 +57,11 @@ def answer(name: str, content: bytes, projects: Path) -> str:
     return ""
 
 
-def _dump_context(context: str) -> str:
+def _dump_context(context: str, event: str = "SessionStart") -> str:
     """Return JSON with the context to add, nothing where there is none."""
     import json  # noqa: PLC0415  a hook that says nothing needs none
 
-    output = {"hookEventName": "SessionStart", "additionalContext": context}
+    output = {"hookEventName": event, "additionalContext": context}
     return json.dumps({"hookSpecificOutput": output}) if context else ""
 
 
@@ -64,6 +73,30 @@ def _memory_block() -> str:
     inside = bool(os.environ.get("CSPACE_INSTANCE"))
     root = Path(INSIDE.curated) if inside else curated_memory(user)
     return render_block(find_here(root, user, Path.cwd()), _write_error)
+
+
+def _notes_counts() -> str:
+    from cspace.hooks.notes import find_notes, render_counts  # noqa: PLC0415  as above
+    from cspace.paths import user_directory  # noqa: PLC0415
+
+    repository = find_notes(Path.cwd(), user_directory(Path.home()))
+    return render_counts(repository) if repository else ""
+
+
+def _notes_suggestions(content: bytes) -> str:
+    from cspace.hooks.event import parse_prompt  # noqa: PLC0415  as above
+    from cspace.hooks.notes import find_notes, keep_prompt, render_suggestions  # noqa: PLC0415
+    from cspace.paths import user_directory  # noqa: PLC0415
+
+    prompt = parse_prompt(content)
+    repository = find_notes(Path.cwd(), user_directory(Path.home()))
+    if repository is None:
+        return ""
+    try:
+        keep_prompt(repository, prompt)
+    except Exception as error:  # noqa: BLE001  as in main
+        _write_error(error)
+    return render_suggestions(repository, prompt.text)
 
 
 def _memory_block_if_any() -> str:

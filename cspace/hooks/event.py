@@ -26,18 +26,32 @@ class HookEvent:
     instructions: str
 
 
+@dataclass(frozen=True, slots=True)
+class PromptEvent:
+    """What a person typed."""
+
+    session: str
+    text: str
+
+
+def parse_prompt(content: bytes) -> PromptEvent:
+    """Read the event of a prompt.
+
+    Raises:
+        CspaceError: it is none.
+    """
+    document = _object(content)
+    session = _text(document, "session_id")
+    return PromptEvent(session if is_id(session) else "", _text(document, "prompt"))
+
+
 def parse_event(content: bytes, projects: Path) -> HookEvent:
     """Read an event.
 
     Raises:
         CspaceError: it is none, or its transcript lies elsewhere than Claude Code puts it.
     """
-    try:
-        document = json.loads(content)
-    except MALFORMED:
-        document = None
-    if not isinstance(document, dict):
-        raise CspaceError("stdin holds no event of Claude Code's")
+    document = _object(content)
     session = _text(document, "session_id")
     return HookEvent(
         session,
@@ -45,6 +59,16 @@ def parse_event(content: bytes, projects: Path) -> HookEvent:
         _text(document, "source") or _text(document, "trigger"),
         _text(document, "custom_instructions"),
     )
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except MALFORMED:
+        document = None
+    if not isinstance(document, dict):
+        raise CspaceError("stdin holds no event of Claude Code's")
+    return document
 
 
 def _text(document: dict[str, Any], key: str) -> str:

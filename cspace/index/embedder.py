@@ -11,7 +11,6 @@ from typing import Protocol
 from cspace.errors import UsageError
 from cspace.events import Report
 from cspace.index import other_models
-from cspace.index.minilm import MiniLM
 from cspace.index.model_files import DEFAULT_INDEX, MINILM, find_files
 
 DEFAULT_MODEL = MINILM.model
@@ -78,7 +77,11 @@ def find_embedder(model: str, cache: Path) -> Embedder | Missing:
         return missing
     if model == DEFAULT_MODEL:
         files = find_files(MINILM, cache)
-        return MiniLM(files, MINILM.id) if files else _missing_files(MINILM.title)
+        if not files:
+            return _missing_files(MINILM.title)
+        from cspace.index.minilm import MiniLM  # noqa: PLC0415  a hook has no use for threads
+
+        return MiniLM(files, MINILM.id)
     place = other_models.find_place(model, cache)
     return other_models.OtherModel(model, place) if place else _missing_files(model)
 

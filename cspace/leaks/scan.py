@@ -45,7 +45,7 @@ def _starts(rule: Rule, text: str) -> Iterator[int]:
     """Yield where rule's tokens start in text."""
     if not any(mark in text for mark in rule.marks):
         return
-    for match in rule.pattern.finditer(text):
+    for match in re.finditer(rule.pattern, text):
         if not _is_shown_only(match):
             yield match.start()
 

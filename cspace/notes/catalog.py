@@ -20,7 +20,7 @@ from cspace.notes.catalogued import memory_of
 from cspace.notes.indexfile import IndexFile, build_in_memory
 from cspace.notes.namespaces import Namespace
 from cspace.notes.question import MAX_LIMIT, Mode, Question, Recalled, Recollection, Why
-from cspace.notes.reading import Tips, read_memories, state_of
+from cspace.notes.reading import Tips, count_changes, read_memories, state_of, tips_of
 from cspace.notes.store import NotesStore
 
 # Texts that a recall embeds of those which are not yet, the newest first: about a second's work.
@@ -153,6 +153,29 @@ class Catalog:
             return {}
         with contextlib.closing(index):
             return _counts(index)
+
+    def refresh_if_small(self, most: int) -> bool:
+        """Bring the index to what git says where few notes changed; return whether it is so now.
+
+        For hooks, which can not wait: costs two gits for each namespace that changed.
+
+        Raises:
+            CspaceError, OSError: as for `refresh`.
+        """
+        tips = self.store.tips()
+        index = self._file.open_as_it_is()
+        if index is None:
+            old: Tips = {}
+        else:
+            with contextlib.closing(index):
+                state = index.kept().state
+            if state == state_of(tips):
+                return True
+            old = tips_of(state)
+        if count_changes(self.store.repository, old, tips) > most:
+            return False
+        self.refresh()
+        return True
 
     def suggest(self, text: str, limit: int) -> tuple[Recollection, ...]:
         """Search the index as it stands by words, without git: for hooks. Nothing where none is."""

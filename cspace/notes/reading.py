@@ -68,6 +68,15 @@ def read_changes(repository: Path, old: Tips, new: Tips) -> Reading:
     return Reading(tuple(gone), _items(repository, notes))
 
 
+def count_changes(repository: Path, old: Tips, new: Tips) -> int:
+    """Count the notes that `read_changes` would read or take out.
+
+    Raises:
+        CommandFailed: what the old ones were is not there any more.
+    """
+    return sum(len(_changed(repository, old.get(one), new.get(one))) for one in {*old, *new})
+
+
 def read_memories(repository: Path, namespace: Namespace, tip: str) -> dict[str, Memory]:
     """Return every memory of a namespace by its key."""
     notes = {namespace: _listed(repository, namespace, tip)}

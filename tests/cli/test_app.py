@@ -45,10 +45,10 @@ def test_every_command_explains_itself_with_an_example(tmp_path: Path, command: 
 
 
 NOUNS = (
-    *("archive", "config", "context", "findings", "hooks", "memory", "notes", "quarantine"),
-    "sessions",
+    *("archive", "config", "context", "findings", "hooks", "memory", "notes", "plugin"),
+    *("quarantine", "sessions"),
 )
-GROUPS = [(), *((name,) for name in NOUNS)]
+GROUPS = [(), *((name,) for name in NOUNS), ("plugin", "log")]
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -21,7 +21,7 @@ def keys(found: Any) -> set[str]:
 
 
 KEYS = {
-    "capture learnings --summary s --body b": {"memory", "is_new"},
+    "capture learnings --summary s --body b": {"memory", "is_new", "resembles"},
     "list": {"memories", "left_out"},
     "show {reference}": {"memories"},
     "show {reference} --files": {"memories", "files"},
