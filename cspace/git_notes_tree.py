@@ -43,6 +43,7 @@ class NotesTree:
 
     Attributes:
         tip: the commit, None where there is none yet.
+        said: the commit as git has it.
         reader: of the repository's other objects.
         new: objects that git has to take up, by id.
         restored: notes that stand there as well, though git does not have them so.
@@ -50,6 +51,7 @@ class NotesTree:
     """
 
     tip: str | None
+    said: bytes
     reader: BlobReader
     _root: _Directory
     algorithm: str = "sha1"
@@ -67,8 +69,7 @@ class NotesTree:
 
     def was_looked_at(self) -> bool:
         """Tell whether the last who wrote looked at what was there; also where nobody wrote."""
-        found = self.reader.read_object(self.tip) if self.tip else None
-        return found is None or found.content.endswith(f"\n\n{CAREFUL}\n".encode("ascii"))
+        return self.tip is None or self.said.endswith(f"\n\n{CAREFUL}\n".encode("ascii"))
 
     def commit(self, changes: Mapping[str, bytes | None], at: datetime) -> str:
         """Return a commit with some notes changed; it and all in it are among what is new."""
@@ -134,9 +135,13 @@ def open_notes(reader: BlobReader, ref: str) -> NotesTree:
         CspaceError: it is at no commit.
     """
     found = reader.read_object(ref)
-    tip = found.id if found else None
-    root = _load(reader, f"{tip}^{{tree}}") if tip else _Directory()
-    return NotesTree(tip, reader, root)
+    if found is None:
+        return NotesTree(None, b"", reader, _Directory())
+    if found.kind != "commit":
+        raise CspaceError(f"{ref} is no commit of notes", hint=f"look at it: git show {ref}")
+    # Read here: git would be asked once more for the commit's tree.
+    tree = found.content[len(b"tree ") :][: len(found.id)].decode("ascii", "replace")
+    return NotesTree(found.id, found.content, reader, _load(reader, tree))
 
 
 def _load(reader: BlobReader, name: str) -> _Directory:

@@ -6,6 +6,7 @@ but the id in its header: the end is where the hash of the text before it is tha
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -72,28 +73,43 @@ class _Reading:
         front = parse_front_matter(self.content[header.start() : fence])
         fields = _Fields(self.namespace, front)
         start = fence + self.content.startswith(b"\n", fence)
-        end = self._find_end(fields, start)
-        if edited := end is None:
-            following = self._next_header(fence)
-            end = following.start() if following else len(self.content)
-        whole = self.content[header.start() : end]
-        body = self.content[start:end] if not edited else self.content[start:end].strip(b"\r\n")
-        source = (whole.rstrip(b"\r\n") if edited else whole) + b"\n"
-        self.records.append(fields.record(body, source))
-        return min(end + (not edited), len(self.content))
+        following = self._next_header(fence)
+        cut = following.start() if following else len(self.content)
+        end = self._find_end(fields, start, cut)
+        if end is not None:
+            source = self.content[header.start() : end] + b"\n"
+            self.records.append(fields.record(self.content[start:end], source))
+            return min(end + 1, len(self.content))
+        source = self.content[header.start() : cut].rstrip(b"\r\n") + b"\n"
+        self.records.append(fields.record(self.content[start:cut].strip(b"\r\n"), source))
+        return cut
 
-    def _find_end(self, fields: _Fields, start: int) -> int | None:
-        """Return where the body ends whose hash is the id, None where there is no such place."""
+    def _find_end(self, fields: _Fields, start: int, likely: int) -> int | None:
+        """Return where the body ends whose hash is the id, None where there is no such place.
+
+        Args:
+            likely: where it ends, or an empty line follows and then another record, as a rule.
+        """
         if fields.claimed is None:
             return None
         text = head_of(self.namespace, fields.type, fields.spec, fields.summary)
-        at = start
+        for end in (likely - 1, likely - 2):
+            if end >= start and self.content.startswith(b"\n", end):
+                whole = text.copy()
+                whole.update(self.content[start:end])
+                self.hashed += end - start
+                if whole.hexdigest()[:ID_LENGTH] == fields.claimed:
+                    return end
+        return self._search_end(text, start, fields.claimed)
+
+    def _search_end(self, text: hashlib._Hash, at: int, claimed: str) -> int | None:
+        """Try every end of a line, with the hash of what stands before the body."""
         while self.hashed < _MOST_HASHED:
             found = self.content.find(b"\n", at)
             end = found if found >= 0 else len(self.content)
             self.hashed += end - at + _COST_OF_A_LINE
             text.update(self.content[at:end])
-            if text.hexdigest()[:ID_LENGTH] == fields.claimed:
+            if text.hexdigest()[:ID_LENGTH] == claimed:
                 return end
             if found < 0:
                 return None
@@ -117,7 +133,7 @@ class _Fields:
         claimed = self.front.text("id") or ""
         self.claimed = claimed if _ID.fullmatch(claimed) else None
         self.type = self.front.text("type") or self.namespace.type
-        self.summary = self.front.prose("summary") or ""
+        self.summary = self._text("summary") or ""
         self.spec = self._text("spec")
 
     def record(self, body: bytes, source: bytes) -> Record:
@@ -137,8 +153,10 @@ class _Fields:
         )  # fmt: skip
 
     def _text(self, key: str) -> str | None:
+        if self.claimed is not None or key not in self.front.values:
+            return self.front.text(key)
         value = self.front.prose(key)
-        return None if self.claimed is None and value in _NOTHING else value
+        return None if value in _NOTHING else value
 
     def _time(self, key: str) -> datetime | None:
         value = self.front.text(key)

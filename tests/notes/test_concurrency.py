@@ -106,3 +106,19 @@ def test_a_capture_in_a_repository_that_is_read_only_fails_as_an_expected_error(
         for path in sorted(places):
             path.chmod(0o755)
     assert done.stdout == b"CommandFailed {<Namespace.DECISIONS: 'decisions'>: 1}\n"
+
+
+def test_a_killed_capture_leaves_whole_notes_and_no_lock(store: NotesStore) -> None:
+    for number in range(3):
+        writer = start(CAPTURER, store.repository, str(number), ["HEAD"] * 500)
+        before = store.tips()
+        while store.tips() == before:
+            pass
+        writer.kill()
+        writer.wait()
+        assert store.capture(draft(f"After kill {number}")).is_new
+    git(store.repository, "fsck", "--strict")
+    assert not any(note.stray for _, note in store.iter_notes(DECISIONS))
+    assert list(store.place.common_directory.rglob("*.lock")) == [
+        store.place.common_directory / "cspace/notes.lock"
+    ]

@@ -28,7 +28,7 @@ def ids(content: bytes) -> set[str]:
     return {one.id for one in parse_note(DECISIONS, content).records}
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(some.lists(CONTENTS, min_size=1, max_size=3))
 def test_a_merge_is_the_union_in_any_order_and_changes_nothing_more(contents: list[bytes]) -> None:
     merged = merge_notes(DECISIONS, *contents)
@@ -40,7 +40,7 @@ def test_a_merge_is_the_union_in_any_order_and_changes_nothing_more(contents: li
     assert merge_notes(DECISIONS, again, contents[0], merged) == again
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(CONTENTS, CONTENTS)
 def test_a_merge_keeps_every_word_that_is_no_record(one: bytes, two: bytes) -> None:
     merged = merge_notes(DECISIONS, one, two)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from cspace.notes.draft import Draft
@@ -71,6 +71,7 @@ def note_of(*records: Record) -> bytes:
     return content
 
 
+@settings(deadline=None)
 @given(some.lists(some.tuples(SUMMARIES, BODIES), min_size=1, max_size=4))
 def test_hazard_every_body_comes_back_byte_for_byte(parts: list[tuple[str, str]]) -> None:
     records = [record(summary, body) for summary, body in parts]
@@ -82,6 +83,7 @@ def test_hazard_every_body_comes_back_byte_for_byte(parts: list[tuple[str, str]]
     assert not any(one.edited for one in note.records)
 
 
+@settings(deadline=None)
 @given(SUMMARIES, SUMMARIES, some.lists(SUMMARIES, max_size=4), BODIES)
 def test_hazard_a_comma_or_a_line_of_a_field_stays_in_its_field(
     summary: str, spec: str, tags: list[str], body: str
@@ -93,6 +95,7 @@ def test_hazard_a_comma_or_a_line_of_a_field_stays_in_its_field(
     assert after.timestamp == NOW
 
 
+@settings(deadline=None)
 @given(some.binary(max_size=400), BODIES)
 def test_what_is_no_record_is_kept_beside_one(stray: bytes, body: str) -> None:
     one = record("Real", body)
@@ -183,6 +186,7 @@ def test_hazard_a_note_of_many_edited_records_is_read_in_time_that_its_length_bo
     assert len(note.records) == 8000
 
 
+@settings(deadline=None)
 @given(some.text(max_size=3), some.text(max_size=3), some.text(max_size=3))
 def test_an_id_is_of_one_spec_and_body_only(spec: str, summary: str, body: str) -> None:
     one = identity("decisions", "decision", spec, summary, body)

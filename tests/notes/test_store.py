@@ -242,7 +242,7 @@ def test_a_capture_before_the_first_commit_says_that_there_is_none(
 def test_a_ref_that_is_no_commit_of_notes_is_an_error_and_stays(store: NotesStore) -> None:
     blob = git(store.repository, "hash-object", "-w", "--stdin", stdin=b"x").text
     git(store.repository, "update-ref", DECISIONS.ref, blob)
-    with pytest.raises(CspaceError, match="no tree of notes"):
+    with pytest.raises(CspaceError, match="no commit of notes"):
         store.capture(draft("Chose RS256"))
     assert git(store.repository, "rev-parse", DECISIONS.ref).text == blob
 
