@@ -251,3 +251,5 @@ def test_with_a_model_a_question_finds_what_shares_no_word_with_it(
     assert "meaning 0." in shown.stdout
     assert "by words and by meaning" in shown.stderr
     assert "search: by words and by meaning (all-MiniLM" in notes("status", cwd=repo).stdout
+    nothing = notes("recall", "zebra", cwd=repo, ok=3)
+    assert "nothing here is about 'zebra'" in nothing.stderr
