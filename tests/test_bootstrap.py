@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,9 @@ def test_output_of_a_quiet_command_is_shown_when_it_fails() -> None:
     done = proc.run("bash", "-c", script, ok=(0, 1))
     assert b"broken" in done.stderr
     assert b"fine" not in done.stderr
+
+
+def test_hazard_a_new_major_version_of_a_dependency_is_not_taken() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = (*project["dependencies"], *project["optional-dependencies"]["semantic"])
+    assert [one for one in installed if ",<" not in one] == []

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from cspace.cli import context_server, doctor, inside, lifecycle, project, prune, work
+from cspace.cli.colons import whole_words
 from cspace.cli.later import load_later
 from cspace.cli.render import note, prepare_streams, progress, show_error
 from cspace.deps import make_deps
@@ -84,7 +85,8 @@ def main() -> None:
     prepare_streams()
     try:
         os.environ.update(become_invoking_user(os.environ))
-        code = app(prog_name="cspace", standalone_mode=False)
+        with whole_words(os.environ):
+            code = app(prog_name="cspace", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         code = EXIT_INTERRUPTED
     except typer.Exit as leave:

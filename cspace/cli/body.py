@@ -48,4 +48,4 @@ def read_body_bytes(stdin: str | None, body: str | None, file: Path | None) -> b
         return read_named("--body-file", file)
     if body is not None and body != STDIN:
         return body.encode("utf-8", "surrogateescape")
-    return read_stdin("the body")
+    return read_stdin("the body", "--body TEXT, --body-file FILE, or a pipe that holds one")

@@ -67,7 +67,7 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
 def reindex(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Make the index of memories anew from git.
 
-    The model that finds them by meaning is downloaded first where it is not here: 83 MB, once.
+    The model that finds them by meaning is downloaded first where it is not here: 84 MB, once.
     Without it, and with CSPACE_OFFLINE=1, memories are found by words.
 
     Example: cspace notes reindex

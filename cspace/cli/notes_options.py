@@ -84,7 +84,7 @@ Reference = Annotated[
     str,
     typer.Argument(
         metavar="REFERENCE",
-        help="As list shows it: decisions:1a2b3c4, or decisions:1a2b3c4/5f0c.",
+        help="As list shows it: decisions:1a2b3c4, or decisions:1a2b3c4/5f0c; or decisions:HEAD.",
         autocompletion=complete_reference,
     ),
 ]

@@ -82,7 +82,7 @@ def show(
 ) -> None:
     """Show a memory, or all of a commit's in one namespace.
 
-    Examples: cspace notes show decisions:1a2b3c4 · cspace notes show reviews:1a2b3c4/5f0c --files
+    Examples: cspace notes show decisions:HEAD · cspace notes show reviews:1a2b3c4/5f0c --files
     """
     deps: Deps = context.obj
     store = deps.notes()

@@ -22,7 +22,7 @@ def read_given(field: str, text: str) -> str:
     return decode(field, read_stdin(field)).removesuffix("\n").removesuffix("\r")
 
 
-def read_stdin(field: str) -> bytes:
+def read_stdin(field: str, hint: str = "give only one text as -") -> bytes:
     """Return what stdin holds.
 
     Raises:
@@ -34,7 +34,7 @@ def read_stdin(field: str) -> bytes:
     if not content:
         raise UsageError(
             f"{field} is empty: nothing came from stdin, which is read once",
-            hint="give only one text as -",
+            hint=hint,
         )
     return content
 

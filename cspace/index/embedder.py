@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,14 +94,19 @@ def _missing_library(model: str) -> Missing | None:
             return None
         return Missing(
             f"the model {model} needs sentence-transformers, which is not installed beside cspace",
-            "pip install sentence-transformers, where cspace is installed",
+            _pip("sentence-transformers"),
         )
     if all(_is_installed(name) for name in _EXTRA):
         return None
     return Missing(
         "cspace is installed without its extra semantic",
-        "pip install 'cspace[semantic]', where cspace is installed",
+        _pip("cspace[semantic]"),
     )
+
+
+def _pip(package: str) -> str:
+    """Return the command that installs beside this cspace, and takes no other one of that name."""
+    return shlex.join((sys.executable, "-m", "pip", "install", package))
 
 
 def _is_installed(module: str) -> bool:

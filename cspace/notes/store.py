@@ -22,7 +22,7 @@ from cspace.notes.note import Note, parse_note
 from cspace.notes.overwritten import find_overwritten
 from cspace.notes.page import Page
 from cspace.notes.record import RESOLUTION, TOMBSTONE, Record, identity
-from cspace.notes.reference import parse_reference
+from cspace.notes.reference import read_reference
 from cspace.notes.secrets import refuse_leaks
 from cspace.notes.writing import exclusive, until_done
 
@@ -137,8 +137,9 @@ class NotesStore:
 
         Raises:
             UsageError: it is no such reference.
+            NotFound: it says HEAD, and there is no such commit.
         """
-        wanted = parse_reference(reference)
+        wanted = read_reference(self.repository, reference)
         return tuple(
             memory
             for memory in self._read(wanted.namespace, wanted.commit)
@@ -164,7 +165,7 @@ class NotesStore:
 
     def _hint(self, reference: str) -> str:
         """Name what is near: the others on that commit, else those whose commit starts alike."""
-        wanted = parse_reference(reference)
+        wanted = read_reference(self.repository, reference)
         for start in (wanted.commit, wanted.commit[:2]):
             near = itertools.islice(self._read(wanted.namespace, start), MOST_NAMED)
             if names := [memory.reference for memory in near]:

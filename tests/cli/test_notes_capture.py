@@ -51,6 +51,7 @@ def _only(repo: Path) -> str:
 def test_without_a_body_nothing_is_kept_and_the_options_are_named(repo: Path) -> None:
     done = notes("capture", "decisions", "--summary", "One", cwd=repo, ok=2)
     assert "the body is empty" in done.stderr
+    assert "hint: --body TEXT" in done.stderr
     assert document("list", cwd=repo)["memories"] == []
     assert run_git(repo, "for-each-ref", "refs/notes") == ""
 

@@ -238,6 +238,28 @@ def test_a_shell_completes_namespaces_references_and_specs(filled: Path) -> None
     assert any("ci" in line for line in complete(filled, "notes", "list", "--tag", "c"))
 
 
+BASH = """
+eval "$(cspace --show-completion bash)"
+COMP_WORDS=(cspace notes show "$@"); COMP_CWORD=$(($# + 2))
+_cspace_completion cspace
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def test_bash_which_divides_words_at_a_colon_completes_references(filled: Path) -> None:
+    (decision,) = document("list", "--namespace", "decisions", cwd=filled)["memories"]
+    commit = decision["reference"].partition(":")[2]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    offered = [
+        subprocess.run(
+            ("bash", "-c", BASH, "bash", *words),
+            cwd=filled, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True,
+        ).stdout.split()
+        for words in (["dec"], ["decisions", ":"], ["decisions", ":", commit[:2]], ["plans", ":"])
+    ]  # fmt: skip
+    assert offered == [[decision["reference"]], [commit], [commit], []]
+
+
 def test_with_a_model_a_question_finds_what_shares_no_word_with_it(
     repo: Path, models: Path
 ) -> None:
@@ -251,3 +273,5 @@ def test_with_a_model_a_question_finds_what_shares_no_word_with_it(
     assert "meaning 0." in shown.stdout
     assert "by words and by meaning" in shown.stderr
     assert "search: by words and by meaning (all-MiniLM" in notes("status", cwd=repo).stdout
+    nothing = notes("recall", "zebra", cwd=repo, ok=3)
+    assert "nothing here is about 'zebra'" in nothing.stderr

@@ -74,6 +74,18 @@ def test_rescue_proposes_and_copies_only_when_told(repo: Path) -> None:
     assert "no memory is orphaned" in notes("rescue", cwd=repo).stderr
 
 
+def test_orphans_are_counted_for_each_namespace(repo: Path) -> None:
+    capture(repo, "blockers", "Still there")
+    commit(repo, "a.py", "alpha = 1\n")
+    for namespace, summary in (("decisions", "One"), ("decisions", "Two"), ("blockers", "Three")):
+        capture(repo, namespace, summary)
+    run_git(repo, "commit", "--quiet", "--amend", "-m", "Other words")
+    for command in ("status", "verify"):
+        rows = document(command, cwd=repo)["namespaces"]
+        counted = {row["namespace"]: (row["memories"], row["orphaned"]) for row in rows}
+        assert counted == {"decisions": (2, 2), "blockers": (2, 1)}
+
+
 def test_a_person_says_where_what_is_gone_goes(repo: Path) -> None:
     old = commit(repo, "a.py", "alpha = 1\n")
     capture(repo, "decisions", "Chose alpha")

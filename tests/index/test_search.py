@@ -42,6 +42,14 @@ def test_what_is_near_in_meaning_is_found_without_a_word_of_the_query(index: Ind
     assert (hits[0].key, round(hits[0].nearness or 0, 3), hits[0].words) == ("near", 1.0, ())
 
 
+def test_what_is_far_in_meaning_is_found_by_its_words_only(index: Index) -> None:
+    fill(index, item("far", "walrus"), item("farther", "heron"))
+    embed(index, {"walrus": [1.0, 0.1] * 32, "heron": [1.0, 0.0] * 32})
+    asked = unit([0.0, 1.0] * 32)
+    assert index.search("storage", asked, Filters(), 2) == ()
+    assert [one.key for one in index.search("heron", asked, Filters(), 2)] == ["farther"]
+
+
 def test_the_first_by_words_and_by_meaning_has_the_best_score(index: Index) -> None:
     fill(index, item("both", "redis"), item("words", "redis too"), item("meaning", "cache"))
     near = random_vector("near")

@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 
 from cspace.notes.draft import Draft
 from cspace.notes.memory import settle
+from cspace.notes.merge import merge_notes
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
 from cspace.notes.record import Record, dump_record, encode, identity
@@ -102,6 +103,14 @@ def test_what_is_no_record_is_kept_beside_one(stray: bytes, body: str) -> None:
     note = parse_note(DECISIONS, append_record(stray, dump_record(one)))
     assert one.id in {each.id for each in note.records}
     assert sum(map(len, note.stray)) >= len(stray.strip(b"\r\n")) * (len(note.records) == 1)
+
+
+def test_hazard_a_key_that_we_do_not_know_stays_at_every_write() -> None:
+    theirs = FIXTURE.replace(b"\nspec:", b"\nreviewed-by: Ann\nspec:")
+    written = merge_notes(DECISIONS, append_record(theirs, dump_record(record("Ours", "b"))))
+    one, ours = parse_note(DECISIONS, written).records
+    assert (one.spec, ours.summary) == ("user-auth", "Ours")
+    assert b"\nreviewed-by: Ann\n" in dump_record(one)
 
 
 def test_hazard_a_forged_record_in_a_body_is_never_one() -> None:

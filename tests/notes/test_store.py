@@ -53,9 +53,19 @@ def test_a_reference_that_nothing_has_is_answered_with_what_is_near(store: Notes
     with pytest.raises(NotFound) as missing:
         store.get(f"decisions:{one.commit[:7]}/{'0' if one.id[0] != '0' else '1'}")
     assert one.reference in (missing.value.hint or "")
-    for wrong in ("decisions", "decisions:HEAD", "plans:1a2b3c4", "decisions:1a2b3c4/x"):
+    for wrong in ("decisions", "decisions:main", "plans:1a2b3c4", "decisions:1a2b3c4/x"):
         with pytest.raises(UsageError):
             store.find(wrong)
+
+
+def test_a_reference_may_say_head_and_what_stands_before_it(store: NotesStore) -> None:
+    first = store.capture(draft("Chose RS256")).memory
+    git(store.repository, "commit", "--quiet", "--allow-empty", "--message", "Go on")
+    second = store.capture(draft("Chose ES256")).memory
+    assert [one.id for one in store.find("decisions:HEAD")] == [second.id]
+    assert store.get(f"decisions:HEAD~1/{first.id[:4]}").id == first.id
+    with pytest.raises(NotFound, match="HEAD~7: there is no such commit"):
+        store.find("decisions:HEAD~7")
 
 
 def test_a_blocker_is_open_until_it_is_resolved(store: NotesStore, clock: Clock) -> None:
