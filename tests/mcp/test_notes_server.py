@@ -363,6 +363,29 @@ def test_a_capture_goes_on_where_that_program_was_ended(caller: NotesCaller) -> 
     assert made["new"] is True
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("notes_recall", {"query": "why", "tags": ["a"] * 33}, "tags: 33 of them"),
+        ("notes_recall", {"query": "why", "file": "\ud800"}, "is not one in the repository"),
+        ("notes_recall", {"query": "why", "file": "a" * 300_000}, "is not one in the repository"),
+        ("notes_capture", WHY | {"summary": "x" * 3_000_000}, "more than 100"),
+        ("notes_capture", WHY | {"tags": ["x" * 1_000_000]}, "more than 100"),
+        ("notes_capture", WHY | {"k" * 100_000: 1}, "call notes_capture again"),
+    ],
+)  # fmt: skip
+def test_arguments_of_any_size_hazard_the_refusal_is_short_and_says_what_is_wrong(
+    caller: NotesCaller, tool: str, arguments: dict[str, object], said: str
+) -> None:
+    told(called(caller, "notes_capture", **WHY))
+    index = caller.catalog.refresh()
+    refused = called(caller, tool, **arguments)
+    assert refused.is_error is True
+    assert said in text_of(refused)
+    assert len(text_of(refused)) < 3_000
+    assert caller.catalog.refresh() == index
+
+
 def many(caller: NotesCaller, count: int, body: str) -> None:
     caller.store.capture_all(
         (
