@@ -7,7 +7,7 @@ import functools
 import os
 import pwd
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -239,10 +239,22 @@ class Deps:
         return Catalog(self.notes(root))
 
     def embedder(self) -> Embedder | Missing:
-        """Find what embeds texts here; nothing is downloaded, and no model loaded yet."""
-        from cspace.index.embedder import find_embedder, models_directory  # noqa: PLC0415
+        """Find what embeds texts here; nothing is downloaded, and no model loaded yet.
 
-        return find_embedder(self._model(), models_directory(self.home, self.environ))
+        An instance has the models of its host, and downloads none.
+        """
+        from cspace.index.embedder import (  # noqa: PLC0415
+            Missing,
+            find_embedder,
+            models_directory,
+        )
+
+        found = find_embedder(self._model(), models_directory(self.home, self.environ))
+        if self.inside and isinstance(found, Missing) and found.fetchable:
+            anew = f"cspace up {self.environ['CSPACE_INSTANCE']} --recreate"
+            hint = f"on the host: cspace notes reindex; if that is not enough: {anew}"
+            return replace(found, hint=hint, fetchable=False)
+        return found
 
     def fetch_embedder(self) -> Embedder | Missing:
         """Find what embeds texts here, after its model was downloaded where it was not there.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from cspace import proc
+from cspace.errors import CommandFailed
 from cspace.git import AS_STORED, environment, git
 from cspace.git_pack import NewObject
 
@@ -130,6 +131,15 @@ class Object:
     content: bytes
 
 
+class ReaderEnded(CommandFailed):
+    """The program that reads objects ended before it had answered."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "git cat-file ended before it had answered", hint="try again; if it stays so: git fsck"
+        )
+
+
 @dataclass(slots=True)
 class BlobReader:
     """Reads objects one by one, as they are asked for, with one program."""
@@ -143,19 +153,36 @@ class BlobReader:
         return found.content if found is not None and found.kind == "blob" else None
 
     def read_object(self, name: str) -> Object | None:
-        """Return the object that a revision names, None where there is none; one line."""
-        self._stdin.write(os.fsencode(name) + b"\n")
-        self._stdin.flush()
+        """Return the object that a revision names, None where there is none; one line.
+
+        Raises:
+            ReaderEnded: what it did not answer is not what is not there.
+        """
+        try:
+            self._stdin.write(os.fsencode(name) + b"\n")
+            self._stdin.flush()
+        except BrokenPipeError as error:
+            raise ReaderEnded from error
         return read_answer(self._stdout)
 
 
 def read_answer(stream: IO[bytes]) -> Object | None:
-    """Read one answer of `git cat-file --batch`, None where it says that there is no object."""
-    head = stream.readline().split()
+    """Read one answer of `git cat-file --batch`, None where it says that there is no object.
+
+    Raises:
+        ReaderEnded: it has not answered, or not to the end.
+    """
+    line = stream.readline()
+    if not line:
+        raise ReaderEnded
+    head = line.split()
     if len(head) != 3 or not head[1].isalpha() or not head[2].isdigit():
         return None
     size = int(head[2])
-    return Object(head[0].decode("ascii"), head[1].decode("ascii"), stream.read(size + 1)[:size])
+    content = stream.read(size + 1)
+    if len(content) <= size:
+        raise ReaderEnded
+    return Object(head[0].decode("ascii"), head[1].decode("ascii"), content[:size])
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from typing import IO
 from cspace import proc
 from cspace.errors import CommandFailed, Conflict
 from cspace.git import AS_STORED, environment, git, list_refs
-from cspace.git_import import WITHOUT_HOOKS, BlobReader, blob_reader, read_answer
+from cspace.git_import import WITHOUT_HOOKS, BlobReader, ReaderEnded, blob_reader, read_answer
 from cspace.git_notes_tree import NotesTree, open_notes
 from cspace.git_objects import index_pack
 from cspace.git_pack import dump_pack
@@ -185,6 +185,8 @@ def change_notes(
             mover.write(f"update {ref}\0{new}\0{tip or '0' * len(new)}\0".encode())
     except _NothingToDo:
         return tip
+    except ReaderEnded:
+        raise  # whether the ref was moved nobody knows then
     except CommandFailed as error:
         if "': File exists" in str(error) or list_refs(repository, ref).get(ref) != tip:
             raise RefMoved(ref) from error

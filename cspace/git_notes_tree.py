@@ -60,12 +60,20 @@ class NotesTree:
     message: str = "Notes changed by 'cspace notes'"
 
     def read(self, name: str) -> bytes | None:
-        """Return the note of an object, None where it has none."""
+        """Return the note of an object, None where it has none.
+
+        Raises:
+            CspaceError: it has one that can not be read: nothing may take its place.
+        """
         if name in self.restored:
             return self.restored[name]
         *_, (directory, rest) = self._way(name.encode("ascii"))
-        known = directory.entries.get(rest)
-        return self.reader.read(known[1]) if known else None
+        if (known := directory.entries.get(rest)) is None:
+            return None
+        content = self.reader.read(known[1])
+        if content is None:
+            raise CspaceError(f"the note of {name} can not be read: {known[1]}", hint="git fsck")
+        return content
 
     def was_looked_at(self) -> bool:
         """Tell whether the last who wrote looked at what was there; also where nobody wrote."""

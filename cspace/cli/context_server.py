@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from dataclasses import replace
 from enum import StrEnum
@@ -120,7 +121,8 @@ def _serve_notes(deps: Deps, root: Path | None) -> None:
     place = deps.directory / (root or deps.environ.get("CLAUDE_PROJECT_DIR") or "")
     gc.enable()  # off for short commands
     caller = NotesCaller(lambda: deps.notes_catalog(place), deps.embedder, place)
-    notes_server.build(caller, version=_version()).run("stdio")
+    with contextlib.closing(caller):
+        notes_server.build(caller, version=_version()).run("stdio")
 
 
 def _signed(store: ContextStore, author: str | None) -> ContextStore:

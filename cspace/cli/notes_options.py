@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:  # `cspace --help` has no use for what git and records need
     from cspace.notes.memory import Memory
 
 STATUSES = ("open", "resolved")
+# Others write tags and the like, and what a shell completes it puts into the command line as it is.
+_PLAIN = re.compile(r"\w[\w./+@:,%=-]*")
 
 
 def complete_namespace(incomplete: str) -> list[str]:
@@ -60,7 +63,8 @@ def _memories(namespaces: Sequence[Namespace] | None = None) -> Iterator[Memory]
 
 
 def _matching(words: Iterable[str], incomplete: str) -> list[str]:
-    return [word for word in dict.fromkeys(map(str, words)) if word.startswith(incomplete)]
+    found = (word for word in dict.fromkeys(map(str, words)) if word.startswith(incomplete))
+    return [word for word in found if _PLAIN.fullmatch(word) and word.isprintable()]
 
 
 NamespaceName = Annotated[

@@ -15,6 +15,7 @@ from cspace.quoting import quote
 MOST_SUGGESTIONS = 3
 # So many new notes are read into the index in a few milliseconds; a session waits for us.
 MOST_CHANGES = 50
+MOST_CHANGED_BYTES = 256 * 1024
 SUMMARY_LENGTH = 100
 # Looked at before most of them are found to be about something else.
 _LOOKED_AT = 12
@@ -85,7 +86,8 @@ def _refreshed(repository: Repository) -> bool:
 
     top = repository.worktree.top
     store = NotesStore(top, find_place(top), find_owner(), account_name(), utc_now)
-    return Catalog(store).refresh_if_small(MOST_CHANGES) and _is_current(repository)
+    small = Catalog(store).refresh_if_small(MOST_CHANGES, MOST_CHANGED_BYTES)
+    return small and _is_current(repository)
 
 
 def _is_current(repository: Repository) -> bool:

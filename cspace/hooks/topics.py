@@ -16,13 +16,16 @@ from cspace.docstore.words import fold
 # Longer ones are logs and files that somebody pasted; what they want stands at the beginning.
 MOST_CHARACTERS = 2_000
 MOST_TERMS = 24
+# Of a body: what it is about it says at its beginning, and a session waits for us.
+MOST_OF_A_BODY = 4_000
 # Of a summary's own words that a prompt has to have where it names nothing.
 LEAST_SHARED, LEAST_SHARE = 2, 0.5
 
 _ADDRESS = re.compile(r"\b[a-z]+://\S+")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TICKED = re.compile(r"`([^`\n]{2,80})`")
-_TOKEN = re.compile(r"[\w./@:#-]*\w")
+# It begins where a run does, or a long line of dashes would be looked at from each of them.
+_TOKEN = re.compile(r"(?<![\w./@:#-])[\w./@:#-]*\w")
 _PATH = re.compile(r"(?=.*[^\W\d])(?:[\w.@-]*/)*[\w@-]+(?:/|\.[A-Za-z][A-Za-z0-9]{0,5})?")
 _ENDING = re.compile(r"\w\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _JOINED = re.compile(r"[^\W_]_[^\W_]|[a-z0-9][A-Z]|::")
@@ -78,7 +81,8 @@ def is_about(topic: Topic, memory: About) -> bool:
     head = " ".join((fold(memory.summary), *labels))
     if any(_stands_in(name, head) for name in topic.named):
         return True
-    if any(len(name) > 4 and _stands_in(name, fold(memory.body)) for name in topic.named):
+    body = fold(memory.body[:MOST_OF_A_BODY]) if topic.named else ""
+    if any(len(name) > 4 and _stands_in(name, body) for name in topic.named):
         return True
     if any(_is_label(label, topic.words) for label in labels):
         return True

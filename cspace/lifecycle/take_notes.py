@@ -22,9 +22,10 @@ from cspace.instance.notes_merge import BUSY, merge_notes
 from cspace.leaks.scan import scan
 from cspace.notes.memory import settle
 from cspace.notes.merge import merge_notes as unite
-from cspace.notes.namespaces import Namespace
+from cspace.notes.namespaces import PREFIX, Namespace
 from cspace.notes.note import Note, parse_note
 from cspace.notes.record import dump_record
+from cspace.notes.secrets import find_leaks
 from cspace.notes.writing import exclusive, until_done
 from cspace.owner import account_name, find_owner
 
@@ -47,8 +48,11 @@ def take_notes(repository: Path, prefix: str, now: Clock = utc_now) -> tuple[str
         What a person should know, one sentence each.
     """
     ours = {prefix + one.ref: one for one in Namespace}
-    notices = merge_notes(repository, prefix, but=tuple(one.ref for one in Namespace))
-    found = {name: one for name, one in git.list_refs(repository, prefix).items() if name in ours}
+    there = git.list_refs(repository, prefix)
+    odd = tuple(name for name in there if name not in ours and _is_among_ours(name, prefix))
+    but = (*(one.ref for one in Namespace), *(name.removeprefix(prefix) for name in odd))
+    notices = (*merge_notes(repository, prefix, but), *(_is_none(name, prefix) for name in odd))
+    found = {name: one for name, one in there.items() if name in ours}
     if not found:
         return notices
     try:
@@ -57,6 +61,16 @@ def take_notes(repository: Path, prefix: str, now: Clock = utc_now) -> tuple[str
     except (CspaceError, OSError) as error:
         return (*notices, *(_not_merged(ours[name], name, error) for name in found))
     return (*notices, *(said for many in each for said in many))
+
+
+def _is_among_ours(name: str, prefix: str) -> bool:
+    """Whether a ref is where ours are: one below or above ours would keep ours from being made."""
+    ref = f"{name.removeprefix(prefix)}/"
+    return ref.startswith(PREFIX) or PREFIX.startswith(ref)
+
+
+def _is_none(name: str, prefix: str) -> str:
+    return f"{name.removeprefix(prefix)} was not merged, and is at {name}: it is none of ours"
 
 
 def _try(
@@ -116,7 +130,9 @@ def _unite(
     repository: Path, namespace: Namespace, theirs: Mapping[str, str], mine: Mapping[str, str]
 ) -> _Taken:
     differing = {commit: one for commit, one in theirs.items() if mine.get(commit) != one}
-    size = sum(git_objects.object_sizes(repository, set(differing.values())).values())
+    sizes = git_objects.object_sizes(repository, set(differing.values()))
+    # One note may stand on many commits, and is read for each.
+    size = sum(sizes.get(one, 0) for one in differing.values())
     if size > MOST_BYTES:
         raise CspaceError(f"{size} bytes of it are new, more than {MOST_BYTES}")
     taken = _Taken()
@@ -131,9 +147,7 @@ def _unite_one(
     taken: _Taken, namespace: Namespace, commit: str, mine: bytes, theirs: bytes
 ) -> None:
     here, there = parse_note(namespace, mine), parse_note(namespace, theirs)
-    wanted = [
-        one for name, one in _new(namespace, commit, here, there) if _is_clean(taken, name, one)
-    ]
+    wanted = list(_clean(taken, namespace, commit, here, there))
     merged = unite(namespace, mine, *wanted) if wanted else mine
     if merged != mine:
         taken.changes[commit] = merged
@@ -142,23 +156,25 @@ def _unite_one(
         taken.forgotten += [one.reference for one in before if one.id not in left]
 
 
-def _new(namespace: Namespace, commit: str, here: Note, there: Note) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the bytes of each part of a note that the host has not."""
+def _clean(
+    taken: _Taken, namespace: Namespace, commit: str, here: Note, there: Note
+) -> Iterator[bytes]:
+    """Yield the bytes of each part of a note that the host has not, and that holds no secret."""
     known = {record.id for record in here.records}
     place = f"{namespace}:{commit[:ABBREVIATED]}"
     for record in there.records:
         if record.id not in known:
-            yield f"{place}/{record.id}", dump_record(record)
+            if said := next(find_leaks(record), None):
+                field_, leak = said
+                taken.held.append(f"{place}/{record.id}: {f'{field_}: ' if field_ else ''}{leak}")
+            else:
+                yield dump_record(record)
     for stray in there.stray:
         if stray not in here.stray:
-            yield place, stray
-
-
-def _is_clean(taken: _Taken, name: str, content: bytes) -> bool:
-    leaks = scan(content.decode("utf-8", "surrogateescape"))
-    if leaks:
-        taken.held.append(f"{name}: {leaks[0]}")
-    return not leaks
+            if leaks := scan(stray.decode("utf-8", "surrogateescape")):
+                taken.held.append(f"{place}: {leaks[0]}")
+            else:
+                yield stray
 
 
 def _say(taken: _Taken, name: str) -> Iterator[str]:

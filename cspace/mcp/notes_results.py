@@ -26,6 +26,7 @@ MOST_CHARACTERS = 30_000
 # Of one body among others: notes_show has the rest.
 MOST_OF_ONE = 3_000
 MOST_OF_A_FIELD = 200
+MOST_OF_EARLIER = 600
 MOST_TAGS = 20
 
 
@@ -53,16 +54,25 @@ class MemoriesFacts(BaseModel):
 
 
 class CapturedFacts(BaseModel):
-    """A memory that is kept; new is false where it was there already."""
+    """A memory that is kept; new is false where it was there already.
+
+    earlier says of a review finding how often and where one like it was seen.
+    """
 
     id: str
     commit: str
     new: bool
+    earlier: str | None = None
 
 
-def captured_facts(done: Captured) -> CapturedFacts:
+def captured_facts(done: Captured, earlier: str) -> CapturedFacts:
     """Show what became of a capture."""
-    return CapturedFacts(id=done.memory.reference, commit=done.memory.commit, new=done.is_new)
+    return CapturedFacts(
+        id=done.memory.reference,
+        commit=done.memory.commit,
+        new=done.is_new,
+        earlier=_field(earlier, MOST_OF_EARLIER) or None,
+    )
 
 
 def memories_facts(found: Listed) -> MemoriesFacts:
@@ -177,9 +187,9 @@ def _quoted(text: str) -> str:
     return quote(reveal(text.replace("\r\n", "\n")))
 
 
-def _field(text: str) -> str:
+def _field(text: str, most: int = MOST_OF_A_FIELD) -> str:
     line = reveal(" ".join(text.split()))
-    return line if len(line) <= MOST_OF_A_FIELD else f"{line[: MOST_OF_A_FIELD - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _time(time: datetime) -> str:

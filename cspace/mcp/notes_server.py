@@ -153,7 +153,8 @@ def _capture_tool(caller: NotesCaller) -> StrictTool:
         line: Annotated[int | None, Field(ge=1, le=10_000_000)] = None,
     ) -> Annotated[CallToolResult, CapturedFacts]:
         """Keep a memory with a commit. Blockers and reviews are open until they are resolved.
-        severity, category, file and line are of reviews."""
+        severity, category, file and line are of reviews; earlier says where one like it was
+        seen, which is worth a pattern."""
         draft = Draft(
             Namespace(namespace),
             summary,
@@ -165,7 +166,8 @@ def _capture_tool(caller: NotesCaller) -> StrictTool:
             file=caller.path(file),
             line=line,
         )
-        return facts(captured_facts(caller.capture(draft, commit)))
+        done = caller.capture(draft, commit)
+        return facts(captured_facts(done, caller.resembled(done.memory)))
 
     return strict_tool(notes_capture, title="Capture a memory of a commit", annotations=ADD)
 

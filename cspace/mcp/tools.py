@@ -29,6 +29,8 @@ ADD = ToolAnnotations(
 DESTROY = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
 )
+# Of what a refusal says: it may quote an argument, and a model pays for all of it.
+MOST_SAID, MOST_LINES, MOST_OF_A_NAME = 1_600, 10, 100
 ASK_A_PERSON = {"anthropic/requiresUserInteraction": True}
 
 
@@ -105,10 +107,16 @@ def explain(error: CspaceError, root: Path | None) -> str:
 
     Where root lies on this machine is nothing to a caller on another: paths are relative to it.
     """
-    said = f"{error}\nhint: {error.hint}" if error.hint else str(error)
+    said = f"{_short(str(error))}\nhint: {error.hint}" if error.hint else _short(str(error))
     for place in () if root is None else {root, root.resolve()} - {Path("/")}:
         said = re.sub(rf"{re.escape(str(place))}(?:/|(?![\w.-]))", _from_root, said)
     return said
+
+
+def _short(said: str) -> str:
+    """Cut out the middle of what an argument of any length made long."""
+    half = MOST_SAID // 2
+    return said if len(said) <= MOST_SAID else f"{said[:half]} … {said[-half:]}"
 
 
 def _from_root(found: re.Match[str]) -> str:
@@ -118,9 +126,9 @@ def _from_root(found: re.Match[str]) -> str:
 def explain_arguments(tool: str, error: ValidationError, schema: dict[str, Any]) -> str:
     """Return one line for each argument that is wrong, and what the tool accepts."""
     lines = [
-        f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}"
+        _short(f"{'.'.join(str(part)[:MOST_OF_A_NAME] for part in one['loc'])}: {one['msg']}")
         for one in error.errors(include_url=False, include_input=False, include_context=False)
-    ]
+    ][:MOST_LINES]
     required = schema.get("required", [])
     accepted = ", ".join(f"{name}*" if name in required else name for name in schema["properties"])
     return "\n".join([*lines, f"hint: call {tool} again; it accepts {accepted} (* required)"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from cspace.errors import UsageError
 from cspace.git import AS_STORED, git
 from cspace.git_objects import object_types
+
+LONGEST_PATH, MOST_SHOWN = 4096, 100
 
 
 def authors_of(repository: Path, commits: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -39,11 +42,19 @@ def commits_touching(repository: Path, commits: Iterable[str], path: str) -> fro
     return frozenset(said.split("\0")).intersection(there)
 
 
+def _is_a_path(text: str) -> bool:
+    """Whether a file may be called so, and a program be told."""
+    try:
+        return "\0" not in text and len(os.fsencode(text)) <= LONGEST_PATH
+    except UnicodeEncodeError:
+        return False
+
+
 def _inside(path: str) -> str:
     parts = [part for part in path.split("/") if part not in ("", ".")]
-    if path.startswith("/") or ".." in parts or "\0" in path:
+    if path.startswith("/") or ".." in parts or not _is_a_path(path):
         raise UsageError(
-            f"path {path!r} is not one in the repository",
+            f"path {path[:MOST_SHOWN]!r} is not one in the repository",
             hint="name it from the repository's top, as git ls-files does",
         )
     return "/".join(parts)

@@ -17,10 +17,11 @@ from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
 from cspace.notes.anchors import commits_touching
 from cspace.notes.catalogued import memory_of
+from cspace.notes.draft import MAX_TAGS
 from cspace.notes.indexfile import IndexFile, build_in_memory
 from cspace.notes.namespaces import Namespace
 from cspace.notes.question import MAX_LIMIT, Mode, Question, Recalled, Recollection, Why
-from cspace.notes.reading import Tips, count_changes, read_memories, state_of, tips_of
+from cspace.notes.reading import Tips, read_memories, state_of, tips_of, weigh_changes
 from cspace.notes.store import NotesStore
 
 # Texts that a recall embeds of those which are not yet, the newest first: about a second's work.
@@ -154,10 +155,13 @@ class Catalog:
         with contextlib.closing(index):
             return _counts(index)
 
-    def refresh_if_small(self, most: int) -> bool:
-        """Bring the index to what git says where few notes changed; return whether it is so now.
+    def refresh_if_small(self, most: int, most_bytes: int) -> bool:
+        """Bring the index to what git says where little changed; return whether it is so now.
 
-        For hooks, which can not wait: costs two gits for each namespace that changed.
+        For hooks, which can not wait: costs two gits for each namespace that changed, and one.
+
+        Args:
+            most, most_bytes: so many notes, and so large ones all together, are little.
 
         Raises:
             CspaceError, OSError: as for `refresh`.
@@ -172,7 +176,8 @@ class Catalog:
             if state == state_of(tips):
                 return True
             old = tips_of(state)
-        if count_changes(self.store.repository, old, tips) > most:
+        count, size = weigh_changes(self.store.repository, old, tips)
+        if count > most or size > most_bytes:
             return False
         self.refresh()
         return True
@@ -195,6 +200,10 @@ class Catalog:
         parse_query(question.query)
         if not 1 <= question.limit <= MAX_LIMIT:
             raise UsageError(f"limit {question.limit} is not between 1 and {MAX_LIMIT}")
+        if len(question.tags) > MAX_TAGS:
+            raise UsageError(
+                f"tags: {len(question.tags)} of them", hint=f"no memory has more than {MAX_TAGS}"
+            )
         try:
             return self._recall(question, embedder)
         except (BrokenIndex, ReadOnlyIndex):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cspace.leaks.scan import Leak, scan
 from cspace.notes.memory import SHORT_COMMIT, SHORT_ID
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import Note, parse_note
+from cspace.notes.secrets import find_leaks as leaks_of
 from cspace.notes.union import Union
 
 
@@ -50,11 +51,9 @@ def scan_note(
     stray = set(known.stray) if known else set()
     for record in note.records:
         if record.id not in ids:
-            yield from _scan(namespace, f"{place}/{record.id[:SHORT_ID]}", [record.source])
-    yield from _scan(namespace, place, (part for part in note.stray if part not in stray))
-
-
-def _scan(namespace: Namespace, reference: str, texts: Iterable[bytes]) -> Iterator[Leaked]:
-    for text in texts:
-        for leak in scan(text.decode("utf-8", "replace")):
-            yield Leaked(namespace, reference, leak)
+            reference = f"{place}/{record.id[:SHORT_ID]}"
+            yield from (Leaked(namespace, reference, leak) for _, leak in leaks_of(record))
+    for part in note.stray:
+        if part not in stray:
+            text = part.decode("utf-8", "replace")
+            yield from (Leaked(namespace, place, leak) for leak in scan(text))

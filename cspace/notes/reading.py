@@ -9,7 +9,7 @@ from pathlib import Path
 from cspace.errors import CspaceError
 from cspace.git import git
 from cspace.git_notes import changed_notes, list_notes, read_notes
-from cspace.git_objects import object_types
+from cspace.git_objects import object_sizes, object_types
 from cspace.index.model import Item
 from cspace.notes.anchors import authors_of
 from cspace.notes.catalogued import FORMAT, group_of, item_of, keyed
@@ -68,13 +68,15 @@ def read_changes(repository: Path, old: Tips, new: Tips) -> Reading:
     return Reading(tuple(gone), _items(repository, notes))
 
 
-def count_changes(repository: Path, old: Tips, new: Tips) -> int:
-    """Count the notes that `read_changes` would read or take out.
+def weigh_changes(repository: Path, old: Tips, new: Tips) -> tuple[int, int]:
+    """Count the notes that `read_changes` would read or take out, and the bytes that it would read.
 
     Raises:
         CommandFailed: what the old ones were is not there any more.
     """
-    return sum(len(_changed(repository, old.get(one), new.get(one))) for one in {*old, *new})
+    each = [_changed(repository, old.get(one), new.get(one)) for one in {*old, *new}]
+    blobs = {blob for changed in each for blob in changed.values() if blob}
+    return sum(map(len, each)), sum(object_sizes(repository, blobs).values())
 
 
 def read_memories(repository: Path, namespace: Namespace, tip: str) -> dict[str, Memory]:

@@ -83,4 +83,7 @@ def test_inside_an_instance_its_own_clone_is_meant(repo: Path) -> None:
     notes(*words, cwd=repo, env=inside)
     told = document("recall", "inside", cwd=repo, env=inside)
     assert [hit["summary"] for hit in told["hits"]] == ["From inside"]
+    hint = "hint: on the host: cspace notes reindex; if that is not enough: cspace up mercury --rec"
+    for command in ("recall inside", "status", "reindex"):
+        assert hint in notes(*command.split(), cwd=repo, env=inside).stderr
     assert run_git(repo, "for-each-ref", "--format=%(refname)", "refs/notes/cs")

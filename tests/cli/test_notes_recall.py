@@ -6,15 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import apsw
 import pytest
 
-from tests.cli.commit_notes import capture, commit, document, notes
+from tests.cli.commit_notes import capture, commit, document, notes, run_git
 from tests.cli.memories import cspace
 
 OFFLINE = {"CSPACE_OFFLINE": "1"}
+FISH = {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
 
 
 @pytest.fixture
@@ -215,13 +218,15 @@ def test_a_projects_file_does_not_choose_the_model(filled: Path) -> None:
     assert "notes.model" in done.stderr
 
 
-def complete(where: Path, *words: str, shell: str = "zsh") -> list[str]:
+def complete(
+    where: Path, *words: str, shell: str = "zsh", more: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
     """Return what a shell offers for the last word."""
     line = " ".join(("cspace", *words))
     asked = {"_CSPACE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}
     done = subprocess.run(
         (Path(sys.executable).with_name("cspace"),),
-        cwd=where, env=os.environ | asked, capture_output=True, text=True, check=False,
+        cwd=where, env=os.environ | asked | dict(more), capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.stdout.splitlines()
 
@@ -258,6 +263,33 @@ def test_bash_which_divides_words_at_a_colon_completes_references(filled: Path) 
         for words in (["dec"], ["decisions", ":"], ["decisions", ":", commit[:2]], ["plans", ":"])
     ]  # fmt: skip
     assert offered == [[decision["reference"]], [commit], [commit], []]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_hazard_what_a_shell_would_run_or_show_otherwise_is_not_offered(
+    repo: Path, shell: str
+) -> None:
+    odd = (
+        "$(touch x)",
+        "`touch x`",
+        "a;touch x",
+        "a\\nb",
+        "\\e[31mred",
+        "--yes",
+        "a'b",
+        "~/a",
+        "a*",
+    )
+    tags = ", ".join(f'"{one}"' for one in (*odd, "plain-1", "über/alles"))
+    note = f"---\ntype: t\ntimestamp: 2025-12-14T10:30:00Z\nsummary: s\ntags: [{tags}]\n---\n\nB\n"
+    run_git(repo, "notes", "--ref=cs/decisions", "add", "-m", note)
+    words = ("notes", "list", "--tag", "")
+    os_words = {"COMP_WORDS": " ".join(("cspace", *words)), "COMP_CWORD": "4"} | FISH
+    said = "\n".join(complete(repo, *words, shell=shell, more=os_words))
+    assert "plain-1" in said
+    assert "über/alles" in said
+    assert not [mark for mark in "$`;\x1b*~" if mark in said.replace("_arguments '*:", "")]
+    assert not [word for word in ("touch", "red", "--yes") if word in said]
 
 
 def test_with_a_model_a_question_finds_what_shares_no_word_with_it(

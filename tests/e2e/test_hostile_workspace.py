@@ -5,6 +5,7 @@ Each plant is first shown to work against plain git or plain Python on the host.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,11 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("hooks", "status"),
     ("hooks", "install", "--yes"),
     ("hooks", "uninstall", "--yes"),
+    ("plugin", "install", "--yes"),
+    ("plugin", "status"),
+    ("plugin", "uninstall", "--yes"),
     ("plugin", "log", "on"),
+    ("plugin", "log", "status"),
     ("plugin", "log", "show"),
     ("plugin", "log", "off"),
     ("sessions", "list"),
@@ -239,7 +244,20 @@ def command(person: Person, words: tuple[str, ...]) -> Answer:
     if words[:2] == ("notes", "sync"):
         make_notes_remote(person)
     editing = person.having(EDITOR="sed -i s/f/g/", CSPACE_OFFLINE="1")
+    if words[0] == "plugin":
+        editing = editing.having(PATH=f"{make_claude(person)}:{os.environ['PATH']}")
     return editing.cspace(*words, ok=FOUND_SOMETHING if words[0] == "doctor" else 0)
+
+
+def make_claude(person: Person) -> Path:
+    """Make a program for `cspace plugin` to call, which knows of no plugin, and return where.
+
+    The real one does it in tests/docker/test_plugin.py, where no workspace is.
+    """
+    place = person.home / "bin"
+    script = 'mkdir -p "$1" && printf "#!/bin/sh\necho []\n" >"$1/claude" && chmod +x "$1/claude"'
+    person.run("sh", "-c", script, "-", place)
+    return place
 
 
 def make_memory_remote(person: Person) -> None:

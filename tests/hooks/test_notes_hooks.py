@@ -70,6 +70,16 @@ def test_where_nothing_was_captured_nothing_is_said_and_nothing_made(
     assert not (repo / ".git/cspace").exists()
 
 
+def test_large_new_notes_are_left_to_a_person_too_hazard(
+    store: NotesStore, here: Repository, catalog: Catalog
+) -> None:
+    store.capture(Draft(Namespace.DECISIONS, "Chose RS256", ""))
+    catalog.refresh()
+    for number in range(3):
+        store.capture(Draft(Namespace.LEARNINGS, f"Log {number}", "line\n" * 40_000))
+    assert "decisions 1, and newer ones." in render_counts(here)
+
+
 def test_few_new_notes_are_read_at_a_start_and_many_are_left_to_a_person(
     store: NotesStore, catalog: Catalog, here: Repository, repo: Path
 ) -> None:

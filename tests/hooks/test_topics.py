@@ -66,6 +66,27 @@ def test_a_megabyte_of_anything_takes_a_moment_hazard(part: str) -> None:
     assert time.process_time() - before < 0.1
 
 
+def test_a_long_line_of_dashes_takes_a_moment_hazard() -> None:
+    before = time.process_time()
+    for _ in range(10):
+        topic_of("-" * 2_000)
+    assert time.process_time() - before < 0.1
+
+
+@pytest.mark.parametrize("part", ["ä ", "日本 ", "word "])
+def test_a_body_of_any_length_takes_a_moment_hazard(part: str) -> None:
+    topic = topic_of("parse_token in src/auth.py, TokenStore, RS256, foo_bar and baz_qux")
+    body = part * (1_000_000 // len(part))
+    before = time.process_time()
+    assert not any(is_about(topic, About("Another matter", (), body)) for _ in range(12))
+    assert time.process_time() - before < 0.1
+
+
+def test_what_a_body_names_at_its_beginning_is_what_it_is_about() -> None:
+    topic = topic_of("why does parse_token fail?")
+    assert is_about(topic, About("Another matter", (), f"{'word ' * 500}parse_token"))
+
+
 @given(st.text(), st.text(), st.text())
 def test_any_text_is_a_prompt_and_a_memory(prompt: str, summary: str, body: str) -> None:
     assert is_about(topic_of(prompt), About(summary, (body,), prompt)) in (True, False)

@@ -11,7 +11,7 @@ import pytest
 from cspace import git as host_git
 from cspace import proc
 from cspace.git_import import find_place
-from cspace.lifecycle.take_notes import MOST_SAID, take_notes
+from cspace.lifecycle.take_notes import MOST_BYTES, MOST_SAID, take_notes
 from cspace.notes.draft import Draft
 from cspace.notes.namespaces import Namespace
 from cspace.notes.store import NotesStore
@@ -118,6 +118,44 @@ def test_a_secret_beside_records_is_left_too(pair: Pair) -> None:
     assert pair.tips() == {}
 
 
+def put_note(pair: Pair, content: str) -> None:
+    where = pair.agent.repository
+    words = ("git", "-C", where, "notes", f"--ref={REF}", "add", "--file=-")
+    proc.run(*words, stdin=content.encode())
+
+
+@pytest.mark.parametrize("field", ["summary", "spec", "resolution"])
+def test_a_secret_that_the_header_writes_in_escapes_is_left_too(pair: Pair, field: str) -> None:
+    written = "".join(f"\\x{ord(mark):02x}" for mark in TOKEN)
+    fields = {"summary": "s", field: f'"{written}"'}
+    header = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    put_note(pair, f"---\ntype: t\ntimestamp: 2025-12-14T10:30:00Z\n{header}---\n\nBody\n")
+    (said,) = pair.take()
+    assert f"{field}: github-token in line 1" in said
+    assert pair.here() == set()
+
+
+def test_a_secret_in_a_list_of_tags_is_left_too(pair: Pair) -> None:
+    tag = TOKEN.replace("_", "\\x5f")
+    put_note(pair, f"---\ntype: t\ntimestamp: 2025-12-14T10:30:00Z\nsummary: s\n"
+             f'tags: ["{tag}"]\n---\n\nBody\n')  # fmt: skip
+    (said,) = pair.take()
+    assert "tag: github-token in line 1" in said
+
+
+@pytest.mark.parametrize("ref", ["refs/notes/cs", f"{REF}/more", "refs/notes/cs/plans"])
+def test_refs_among_ours_hazard_none_is_made_that_keeps_ours_from_being(
+    pair: Pair, ref: str
+) -> None:
+    where = pair.agent.repository
+    git(where, "notes", "--ref=refs/notes/other", "add", "-m", "text")
+    git(where, "update-ref", ref, "refs/notes/other")
+    said = pair.take()
+    assert said == (f"{ref} was not merged, and is at {PREFIX}{ref}: it is none of ours",)
+    assert list(host_git.list_refs(pair.host.repository, "refs/notes")) == ["refs/notes/other"]
+    assert pair.host.capture(draft("host")).is_new
+
+
 def test_text_that_is_no_record_comes_along_once(pair: Pair) -> None:
     for where, text in ((pair.host, "mine"), (pair.agent, "theirs")):
         git(where.repository, "notes", f"--ref={REF}", "add", "-m", text)
@@ -178,6 +216,16 @@ def test_forged_notes_hazard_none_of_them_is_merged_and_their_ref_is_named(
     assert said.startswith(f"{REF} was not merged, and is at {PREFIX}{REF}: ")
     assert why in said
     assert pair.here() == {"About clean"}
+
+
+def test_one_large_note_on_many_commits_hazard_it_is_not_read_for_each_of_them(
+    pair: Pair,
+) -> None:
+    where, large = pair.agent.repository, b"---\n" * (1 << 20)
+    blob = proc.run("git", "-C", where, "hash-object", "-w", "--stdin", stdin=large).text
+    pair.plant("".join(f"100644 blob {blob}\t{number:040x}\n" for number in range(80)))
+    (said,) = pair.take()
+    assert f"{80 * len(large)} bytes of it are new, more than {MOST_BYTES}" in said
 
 
 def test_somebody_who_captures_meanwhile_loses_nothing(pair: Pair) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import struct
 import subprocess
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +56,11 @@ BY_WORDS = Missing("no model is here", "cspace notes reindex")
 
 
 @pytest.fixture
-def caller(repo: Path, clock: Clock) -> NotesCaller:
-    """Return a model's view of a repository on a machine without a model for vectors."""
+def caller(repo: Path, clock: Clock) -> Iterator[NotesCaller]:
+    """Give a model's view of a repository on a machine without a model for vectors."""
     store = NotesStore(repo, find_place(repo), now=clock)
-    return NotesCaller(lambda: Catalog(store), lambda: BY_WORDS, repo)
+    with contextlib.closing(NotesCaller(lambda: Catalog(store), lambda: BY_WORDS, repo)) as caller:
+        yield caller
 
 
 @pytest.fixture
@@ -304,6 +308,82 @@ def test_a_note_that_somebody_forged_by_hand_is_quoted_and_cut(caller: NotesCall
     assert (len(row["summary"]), len(row["tags"])) == (200, 20)
     shown = text_of(called(caller, "notes_show", id=row["id"]))
     assert max(map(len, shown.splitlines())) < 300
+
+
+def capture_finding(caller: NotesCaller, summary: str, **more: object) -> dict[str, Any]:
+    finding = {"namespace": "reviews", "category": "security", "severity": "high", "body": "b"}
+    return told(called(caller, "notes_capture", summary=summary, **finding, **more))
+
+
+def test_a_captured_finding_says_where_one_like_it_was_seen(caller: NotesCaller) -> None:
+    first = capture_finding(caller, "User input goes into the SQL of the orders", file="src/a.py")
+    again = capture_finding(caller, "User input reaches the SQL of the customers")
+    assert "earlier" not in first
+    assert again["earlier"].startswith("seen once since 2026-04-14: reviews:")
+    assert again["earlier"].endswith("(src/a.py)")
+    assert "earlier" not in told(called(caller, "notes_capture", **WHY))
+
+
+def test_a_capture_is_none_the_worse_where_earlier_findings_can_not_be_looked_at(
+    caller: NotesCaller,
+) -> None:
+    told(called(caller, "notes_capture", **WHY))
+    blob = git.git(caller.store.repository, "notes", "--ref=cs/decisions", "list", "HEAD").text
+    (caller.store.repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    again = capture_finding(caller, "User input reaches the SQL of the customers")
+    assert again["new"] is True
+    assert again["earlier"].startswith("earlier findings could not be looked at: ")
+
+
+def readers(repository: Path) -> list[int]:
+    """Return the programs that read for us."""
+    found = proc.run("ps", "-ww", "-eo", "pid,args").text.splitlines()
+    mine = f"git -C {repository} cat-file --batch"
+    return [int(line.split()[0]) for line in found if line.split(None, 1)[1] == mine]
+
+
+def test_captures_share_a_program_and_see_what_git_does_meanwhile(caller: NotesCaller) -> None:
+    repository = caller.store.repository
+    told(called(caller, "notes_capture", **WHY))
+    (one,) = readers(repository)
+    proc.run("git", "-C", repository, "commit", "-q", "--allow-empty", "-m", "Later")
+    proc.run("git", "-C", repository, "gc", "--quiet", "--prune=now")
+    made = told(called(caller, "notes_capture", **WHY))
+    assert (made["commit"], made["new"]) == (git.resolve(repository, "HEAD"), True)
+    assert readers(repository) == [one]
+    caller.close()
+    assert readers(repository) == []
+
+
+def test_a_capture_goes_on_where_that_program_was_ended(caller: NotesCaller) -> None:
+    told(called(caller, "notes_capture", **WHY))
+    (one,) = readers(caller.store.repository)
+    os.kill(one, signal.SIGKILL)
+    made = told(called(caller, "notes_capture", **WHY | {"summary": "Another"}))
+    assert made["new"] is True
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("notes_recall", {"query": "why", "tags": ["a"] * 33}, "tags: 33 of them"),
+        ("notes_recall", {"query": "why", "file": "\ud800"}, "is not one in the repository"),
+        ("notes_recall", {"query": "why", "file": "a" * 300_000}, "is not one in the repository"),
+        ("notes_capture", WHY | {"summary": "x" * 3_000_000}, "more than 100"),
+        ("notes_capture", WHY | {"tags": ["x" * 1_000_000]}, "more than 100"),
+        ("notes_capture", WHY | {"k" * 100_000: 1}, "call notes_capture again"),
+    ],
+)  # fmt: skip
+def test_arguments_of_any_size_hazard_the_refusal_is_short_and_says_what_is_wrong(
+    caller: NotesCaller, tool: str, arguments: dict[str, object], said: str
+) -> None:
+    told(called(caller, "notes_capture", **WHY))
+    index = caller.catalog.refresh()
+    refused = called(caller, tool, **arguments)
+    assert refused.is_error is True
+    assert said in text_of(refused)
+    assert len(text_of(refused)) < 3_000
+    assert caller.catalog.refresh() == index
 
 
 def many(caller: NotesCaller, count: int, body: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cspace.errors import Conflict, CspaceError, NotFound, UsageError
+from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound, UsageError
 from cspace.git import git
+from cspace.git_import import BlobReader
 from cspace.notes.draft import MAX_BODY, Draft
 from cspace.notes.secrets import LeakFound
 from cspace.notes.store import NotesStore, Tally
@@ -302,3 +306,44 @@ def test_a_shared_repository_can_be_captured_in_by_its_whole_group(
     assert (store.place.common_directory / "cspace").stat().st_mode & 0o070 == 0o070
     for path in (store.place.common_directory / "objects").iterdir():
         assert path.stat().st_mode & 0o020, path
+
+
+def test_a_note_that_git_lost_hazard_a_capture_does_not_take_its_place(store: NotesStore) -> None:
+    store.capture(draft("First"))
+    repository = store.repository
+    blob = git(repository, "notes", "--ref=cs/decisions", "list", "HEAD").text
+    objects = repository / ".git/objects"
+    (objects / blob[:2] / blob[2:]).rename(repository / "kept")
+    with pytest.raises(CspaceError, match="can not be read"):
+        store.capture(draft("Second"))
+    (repository / "kept").rename(objects / blob[:2] / blob[2:])
+    assert [one.record.summary for one in store.iter_memories()] == ["First"]
+
+
+@contextlib.contextmanager
+def ending(store: NotesStore, answers: int) -> Iterator[NotesStore]:
+    """Give a store whose program for reading ends after so many answers."""
+    script = f"for n in $(seq {answers}); do read one; echo $one | git cat-file --batch; done"
+    with subprocess.Popen(
+        ["bash", "-c", script], cwd=store.repository, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield replace(store, reader=BlobReader(process.stdin, process.stdout))
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+
+
+@pytest.mark.parametrize("answers", [0, 1, 2, 3])
+def test_a_reader_that_ends_halfway_hazard_nothing_is_written_over_what_it_did_not_read(
+    store: NotesStore, answers: int
+) -> None:
+    store.capture(draft("First"))
+    with (
+        pytest.raises(CommandFailed, match="ended before it had answered"),
+        ending(store, answers) as kept,
+    ):
+        kept.capture(draft("Second"))
+    assert [one.record.summary for one in store.iter_memories()] == ["First"]
