@@ -146,14 +146,6 @@ class Catalog:
         compared = (self._compare(index, one, tips.get(one)) for one in Namespace)
         return tuple(one for one in compared if one.missing or one.extra)
 
-    def counts(self) -> dict[Namespace, int]:
-        """Return how many memories the index as it stands has; a hook reads it. No refresh."""
-        index = self._file.open_as_it_is()
-        if index is None:
-            return {}
-        with contextlib.closing(index):
-            return _counts(index)
-
     def refresh_if_small(self, most: int) -> bool:
         """Bring the index to what git says where few notes changed; return whether it is so now.
 
@@ -176,15 +168,6 @@ class Catalog:
             return False
         self.refresh()
         return True
-
-    def suggest(self, text: str, limit: int) -> tuple[Recollection, ...]:
-        """Search the index as it stands by words, without git: for hooks. Nothing where none is."""
-        index = self._file.open_as_it_is()
-        if index is None:
-            return ()
-        with contextlib.closing(index), contextlib.suppress(CspaceError):
-            return tuple(map(_recollection, index.search(text, None, Filters(), limit)))
-        return ()
 
     def recall(self, question: Question, embedder: Embedder | Missing | None = None) -> Recalled:
         """Find the memories that a question is about, those just captured too.
