@@ -35,7 +35,7 @@ def worktrees(repo: Path, tmp_path: Path) -> tuple[Path, Path]:
 def test_hazard_8_processes_that_capture_25_times_keep_all_200(
     store: NotesStore, worktrees: tuple[Path, Path], spread: int, counts: Callable[[int, int], int]
 ) -> None:
-    each = counts(5, 25)
+    each = counts(3, 25)
     commits = git(store.repository, "rev-list", "HEAD").text.split()[: min(spread, each)]
     wanted = [commits[number % len(commits)] for number in range(each)]
     finish([start(CAPTURER, worktrees[n % 2], str(n), wanted) for n in range(WRITERS)])
@@ -49,7 +49,7 @@ def test_hazard_8_processes_that_capture_25_times_keep_all_200(
 def test_neither_a_capture_nor_a_plain_git_notes_beside_it_is_lost(
     store: NotesStore, worktrees: tuple[Path, Path], counts: Callable[[int, int], int]
 ) -> None:
-    each = counts(5, 25)
+    each = counts(3, 25)
     commits = git(store.repository, "rev-list", "HEAD").text.split()[:each]
     captures = [start(CAPTURER, worktrees[n % 2], str(n), commits) for n in range(4)]
     finish([*captures, start(APPENDER, worktrees[0], "x", commits)])
@@ -109,8 +109,10 @@ def test_a_capture_in_a_repository_that_is_read_only_fails_as_an_expected_error(
     assert done.stdout == b"CommandFailed 1\n"
 
 
-def test_a_killed_capture_leaves_whole_notes_and_no_lock(store: NotesStore) -> None:
-    for number in range(3):
+def test_a_killed_capture_leaves_whole_notes_and_no_lock(
+    store: NotesStore, counts: Callable[[int, int], int]
+) -> None:
+    for number in range(counts(1, 3)):
         writer = start(CAPTURER, store.repository, str(number), ["HEAD"] * 500)
         before = store.tips()
         while store.tips() == before:
