@@ -68,6 +68,7 @@ bench: base model .venv/ready ## Measure what the README claims
 	$(BIN)/python -m bench.context
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.notes
+	$(BIN)/python -m bench.notes_recall
 	$(BIN)/python -m bench.up
 	$(BIN)/python -m bench.fleet
 	$(BIN)/python -m bench.down

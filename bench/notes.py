@@ -1,9 +1,9 @@
 """Captures of commit notes, beside `git notes append` of the same text.
 
 In repositories of which 10 and 10,000 commits have a note. A capture is the core's call in a
-process that is warm, as the context server makes it: checked, scanned for secrets, under the lock,
-read, written, and the ref moved. `kept open` has the program for reading from the start, as the
-server has; `alone` starts it for each. Every round writes on another commit that has no note yet;
+process that is warm: checked, scanned for secrets, under the lock, read, written, and the ref
+moved. `kept open` has the program for reading from the start; `alone` starts it for each, as every
+command and the context server do. Every round writes on another commit that has no note yet;
 `again` writes on one commit, whose note grows.
 
     python -m bench.notes [ROUNDS]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,6 +43,19 @@ class Event:
 
 
 Report = Callable[[Event], None]
+
+
+@contextlib.contextmanager
+def phase(report: Report, subject: str, name: str, detail: str = "") -> Iterator[None]:
+    """Report a phase's start and its end, with the seconds between."""
+    started = time.monotonic()
+    report(Event(subject, name, State.STARTED, detail))
+    try:
+        yield
+    except BaseException:
+        report(Event(subject, name, State.FAILED, detail, time.monotonic() - started))
+        raise
+    report(Event(subject, name, State.DONE, detail, time.monotonic() - started))
 
 
 def ignore(_event: Event) -> None:

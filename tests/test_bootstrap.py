@@ -24,6 +24,15 @@ def test_a_script_that_people_start_is_executable(script: str) -> None:
     assert os.access(CHECKOUT / script, os.X_OK)
 
 
+def test_make_bench_runs_every_measurement() -> None:
+    run = proc.run("make", "--dry-run", "bench", cwd=CHECKOUT).text
+    texts = {path.stem: path.read_text("utf-8") for path in (CHECKOUT / "bench").glob("*.py")}
+    signs = ("\nfrom bench.measure import", '\nif __name__ == "__main__":')
+    wanted = {f"bench.{name}" for name, text in texts.items() if all(one in text for one in signs)}
+    assert wanted >= {"bench.notes", "bench.notes_recall", "bench.embedder", "bench.recall"}
+    assert wanted <= set(re.findall(r"-m (bench\.\w+)", run))
+
+
 def test_make_alone_lists_every_target_of_the_readme() -> None:
     listed = proc.run("make", "--no-print-directory", cwd=CHECKOUT).text
     assert set(re.findall(r"make ([a-z-]+)", listed)) >= {

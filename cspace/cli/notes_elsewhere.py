@@ -9,6 +9,7 @@ from cspace.cli import render
 from cspace.cli.notes_show import count_memories
 
 if TYPE_CHECKING:  # `cspace --help` has no use for what git and records need
+    from cspace.notes.census import Tally
     from cspace.notes.namespaces import Namespace
     from cspace.notes.remote import Offer
     from cspace.notes.store import NotesStore
@@ -31,15 +32,9 @@ def show_offer(offer: Offer | None) -> None:
         render.note(f"{offer.remote} has memories of commits ({names}): {offer.command}")
 
 
-def list_orphaned(store: NotesStore) -> dict[Namespace, int]:
-    """Count the memories of each namespace whose commits nothing reaches."""
-    from cspace.notes.orphans import count_orphans, place_memories  # noqa: PLC0415  as above
-
-    return count_orphans(place_memories(store.repository, store.iter_memories()))
-
-
-def note_orphaned(orphaned: Mapping[Namespace, int]) -> None:
+def note_orphaned(census: Mapping[Namespace, Tally]) -> None:
     """Warn of orphaned memories, with what brings them back."""
+    orphaned = {one: tally.orphaned for one, tally in census.items() if tally.orphaned}
     if orphaned:
         many = count_memories(sum(orphaned.values()))
         names = ", ".join(f"{one} {count}" for one, count in orphaned.items())

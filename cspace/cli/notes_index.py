@@ -9,7 +9,6 @@ import typer
 from cspace.cli import render
 from cspace.cli.notes_elsewhere import (
     describe_empty,
-    list_orphaned,
     note_orphaned,
     show_offer,
 )
@@ -21,8 +20,8 @@ from cspace.errors import CspaceError, Diagnosed, UsageError
 if TYPE_CHECKING:
     from cspace.index.embedder import Embedder, Missing
     from cspace.notes.catalog import Catalog, CatalogState, Difference
+    from cspace.notes.census import Tally
     from cspace.notes.namespaces import Namespace
-    from cspace.notes.store import Tally
 
 
 def register(app: typer.Typer) -> None:
@@ -41,13 +40,14 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     Example: cspace notes status --json
     """
+    from cspace.notes.census import take_census  # noqa: PLC0415  only what it is needed for
     from cspace.notes.remote import find_offer  # noqa: PLC0415  only what it is needed for
 
     deps: Deps = context.obj
     catalog, embedder = deps.notes_catalog(), deps.embedder()
-    counts, tips, index = catalog.store.counts(), catalog.store.tips(), catalog.refresh()
-    orphaned, offer = list_orphaned(catalog.store), find_offer(catalog.store.repository)
-    rows = [(str(one), counts[one], orphaned.get(one, 0), tips[one]) for one in counts]
+    tips, census = catalog.store.tips(), take_census(catalog.store)
+    index, offer = catalog.refresh(), find_offer(catalog.store.repository)
+    rows = [(str(one), each.memories, each.orphaned, tips[one]) for one, each in census.items()]
     if as_json:
         keys = ("namespace", "memories", "orphaned", "tip")
         named = [dict(zip(keys, row, strict=True)) for row in rows]
@@ -60,7 +60,7 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
     else:
         render.note(describe_empty(catalog.store))
     show_offer(offer)
-    note_orphaned(orphaned)
+    note_orphaned(census)
     _show_index(index, embedder)
 
 
@@ -93,24 +93,22 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     Example: cspace notes verify
     """
+    from cspace.notes.census import take_census  # noqa: PLC0415  only what it is needed for
+
     catalog = context.obj.notes_catalog()
-    tallies, differences = catalog.store.tallies(), _compare(catalog)
-    orphaned = list_orphaned(catalog.store)
+    census, differences = take_census(catalog.store), _compare(catalog)
     if as_json:
-        rows = [
-            {"namespace": one, **render.plain(tallies[one]), "orphaned": orphaned.get(one, 0)}
-            for one in tallies
-        ]
+        rows = [{"namespace": one, **render.plain(census[one])} for one in census]
         render.show_json(namespaces=rows, differences=differences)
     else:
         render.show_lines(_difference_line(one) for one in differences)
-        for name, tally in tallies.items():
+        for name, tally in census.items():
             _note_odd(name, tally)
-        note_orphaned(orphaned)
+        note_orphaned(census)
     if differences:
         raise Diagnosed("the index differs from git", hint="cspace notes reindex")
     if not as_json:
-        many = sum(tally.memories for tally in tallies.values())
+        many = sum(tally.memories for tally in census.values())
         render.show_lines([f"the index is what git says: {count_memories(many)}"])
 
 

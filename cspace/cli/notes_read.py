@@ -23,7 +23,7 @@ from cspace.cli.notes_show import files_of, plain_memory, show_body, show_files,
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
 from cspace.errors import UsageError
-from cspace.notes.listing import Row, Wanted, list_memories
+from cspace.notes.listing import Row, Wanted
 
 
 def register(app: typer.Typer) -> None:
@@ -54,8 +54,8 @@ def list_all(  # noqa: PLR0913  one parameter an option
     deps: Deps = context.obj
     names = get_namespaces(namespace)
     wanted = Wanted(names, spec, tuple(tags or ()), check_since(since), check_status(status), limit)
-    store = deps.notes()
-    found = list_memories(store.iter_memories(names or None), wanted)
+    catalog = deps.notes_catalog()
+    found = catalog.list(wanted)
     if as_json:
         rows = [plain_memory(row.memory) | {"number": row.number} for row in found.rows]
         render.show_json(memories=rows, left_out=found.left_out)
@@ -65,7 +65,7 @@ def list_all(  # noqa: PLR0913  one parameter an option
         render.note(f"{found.left_out} older left out: raise --limit")
     elif not found.rows:
         none = "none is like that; all: cspace notes list"
-        render.note(describe_empty(store) if wanted == Wanted() else none)
+        render.note(describe_empty(catalog.store) if wanted == Wanted() else none)
 
 
 def show(

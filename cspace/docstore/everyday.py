@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 _FUNCTION = """
-about after all also and any are because been before both but can could did does each for
-from had has have how into its like may more most must nor not off only other our out over
-own same should some such than that the their them then there these they this those through
-too under until upon very was were what when where which while who whose why will with
-without would you your
+a about after again all also am an and any are as at be because been before being both but by can
+could did do does doing done each for from get had has have having he her here him his how i if in
+into is it its just let like may me might more most must my no nor not of off on once only or
+other our out over own same she should so some such than that the their them then there these they
+this those through to too under until up upon us very was we were what when where which while who
+whom whose why will with without would you your
 """
 _EVERYDAY = """
 about above actually add added adding after again ahead all also always and another any

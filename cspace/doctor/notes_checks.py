@@ -8,6 +8,7 @@ from cspace.doctor.model import Diagnosis, Patient
 from cspace.errors import CspaceError, expected
 from cspace.git_import import find_place
 from cspace.notes.catalog import Catalog
+from cspace.notes.census import take_census
 from cspace.notes.store import NotesStore
 
 CHECK = "notes"
@@ -25,7 +26,7 @@ def check_notes(patient: Patient) -> tuple[Diagnosis, ...]:
 def _examine(patient: Patient) -> Iterator[Diagnosis]:
     root = patient.project.worktree
     store = NotesStore(root, find_place(root), now=patient.now)
-    for namespace, tally in store.tallies().items():
+    for namespace, tally in take_census(store).items():
         if tally.stray:
             problem = f"bytes that are no record stand in {tally.stray} of {namespace}'s notes"
             yield Diagnosis(CHECK, problem, f"look at them: git log -p {namespace.ref}")

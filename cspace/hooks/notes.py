@@ -13,9 +13,6 @@ from cspace.project import Repository, find_repository, refuse_instance
 from cspace.quoting import quote
 
 MOST_SUGGESTIONS = 3
-# So many new notes are read into the index in a few milliseconds; a session waits for us.
-MOST_CHANGES = 50
-MOST_CHANGED_BYTES = 256 * 1024
 SUMMARY_LENGTH = 100
 # Looked at before most of them are found to be about something else.
 _LOOKED_AT = 12
@@ -80,20 +77,13 @@ def _refreshed(repository: Repository) -> bool:
     """Bring the index up to date where that takes no time."""
     from cspace.clock import utc_now  # noqa: PLC0415  only where notes are new
     from cspace.git_import import find_place  # noqa: PLC0415
-    from cspace.notes.catalog import Catalog  # noqa: PLC0415
+    from cspace.notes.catalog import MOST_CHANGES, Catalog  # noqa: PLC0415
     from cspace.notes.store import NotesStore  # noqa: PLC0415
     from cspace.owner import account_name, find_owner  # noqa: PLC0415
 
     top = repository.worktree.top
     store = NotesStore(top, find_place(top), find_owner(), account_name(), utc_now)
-    small = Catalog(store).refresh_if_small(MOST_CHANGES, MOST_CHANGED_BYTES)
-    return small and _is_current(repository)
-
-
-def _is_current(repository: Repository) -> bool:
-    """Look again: where the index can not be written it is as it was."""
-    with glance.opened(repository.common_directory) as index:
-        return glance.is_current(index, repository.worktree.top)
+    return Catalog(store).refresh_if_small(MOST_CHANGES)
 
 
 def render_suggestions(repository: Repository, prompt: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,11 +116,15 @@ def create(path: Path | None) -> apsw.Connection:
 
 def load_vector_functions(db: apsw.Connection) -> None:
     """Let SQL compare vectors. A search by words does not pay for it."""
-    import sqlite_vec  # type: ignore[import-untyped]  # noqa: PLC0415  a library to load
-
+    # To import the package would load numpy, where that is installed.
+    found = importlib.util.find_spec("sqlite_vec")
+    if found is None or found.origin is None:
+        raise CspaceError(
+            "sqlite-vec is not installed", hint="pip install --force-reinstall cspace"
+        )
     with translated(None):
         db.enable_load_extension(True)  # noqa: FBT003  apsw's form
-        db.load_extension(sqlite_vec.loadable_path())
+        db.load_extension(str(Path(found.origin).with_name("vec0")))
         db.enable_load_extension(False)  # noqa: FBT003  apsw's form
 
 

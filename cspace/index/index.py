@@ -13,7 +13,7 @@ from cspace.index import database, fusion, lexical, nearest, vectors
 from cspace.index.allowed import allow
 from cspace.index.database import BrokenIndex, translated
 from cspace.index.items import add_items, remove_group
-from cspace.index.model import Filters, Hit, Item, Kept
+from cspace.index.model import Entry, Filters, Hit, Item, Kept
 from cspace.index.signs import Signs
 from cspace.index.words import Asked, asked_of
 
@@ -152,6 +152,24 @@ class Index:
                     vectors.take_vectors(self.db)
             finally:
                 self.db.execute("detach old")
+
+    def newest(self, filters: Filters, limit: int | None) -> tuple[int, tuple[Entry, ...]]:
+        """Return how many items filters let through, and the newest of them, the oldest first.
+
+        Of one time, they are in the order of their keys.
+        """
+        with translated(self.path), self.db:
+            allowed = allow(self.db, filters)
+            only = "" if allowed is None else "where id in (select item from temp.allowed)"
+            total = (
+                self.db.execute("select count(*) from items").get if allowed is None else allowed
+            )
+            sql = f"select key, title, text, payload, time from items {only}"  # noqa: S608  no value is in it
+            rows = self.db.execute(
+                f"{sql} order by time desc, key desc limit ?", (-1 if limit is None else limit,)
+            )
+            found = tuple(Entry(*row) for row in rows)[::-1]
+        return total, found
 
     def search(
         self, query: str, vector: bytes | None, filters: Filters, limit: int

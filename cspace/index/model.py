@@ -60,7 +60,18 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Entry:
+    """What an index holds of an item, for who can read its payload."""
+
+    key: str
+    title: str
+    text: str
+    payload: str
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Entry):
     """An item that was found, and why.
 
     Attributes:
@@ -72,11 +83,6 @@ class Hit:
         fields: where they stand: title, text, labels.
     """
 
-    key: str
-    title: str
-    text: str
-    payload: str
-    time: float
     score: float
     lexical_rank: int | None
     vector_rank: int | None

@@ -6,23 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cspace.docstore.everyday import FUNCTION_WORDS
 from cspace.docstore.words import UNSPACED, fold, terms_of
 
 # Between words that such scripts do not part, pairs of characters stand for the words.
 _RUN = re.compile(f"[{UNSPACED}]+")
 _PARTS = re.compile(r"[^\W_]+")
-
-# What a question is built with says nothing of what it is about.
-_COMMON = frozenset(
-    """
-    a about after again all also am an and any are as at be because been before being but by can
-    could did do does doing done for from get had has have having he her here him his how i if
-    in into is it its just let like may me might more most my no nor not of on once only or
-    other our out over own same she should so some such than that the their them then there
-    these they this those through to too under until up us very was we were what when where
-    which while who whom why will with would you your
-    """.split()  # noqa: SIM905  a line a word is nothing to read
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +43,8 @@ def asked_of(query: str) -> tuple[Asked, ...]:
     Words that are joined, as in `read-only`, or stand in quotes are asked for together and each.
     """
     found = {one.phrase: one for one in _iter_asked(query)}
-    telling = tuple(one for one in found.values() if one.shown not in _COMMON)
+    # What a question is built with says nothing of what it is about.
+    telling = tuple(one for one in found.values() if one.shown not in FUNCTION_WORDS)
     return telling or tuple(found.values())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from cspace.clock import Clock
 from cspace.egress.squid import Upstream
 from cspace.engine.model import Engine
 from cspace.errors import Conflict
-from cspace.events import Event, Report, State
+from cspace.events import Event, Report, State, phase
 from cspace.files import Owner
 from cspace.instance.image import Image
 from cspace.instance.observe import Observed, observe_instance
@@ -178,17 +177,11 @@ class Host:
             with proc.holding(descriptor):
                 yield
 
-    @contextlib.contextmanager
-    def phase(self, subject: str, name: str, detail: str = "") -> Iterator[None]:
+    def phase(
+        self, subject: str, name: str, detail: str = ""
+    ) -> contextlib.AbstractContextManager[None]:
         """Report a phase's start and its end, with the seconds between."""
-        started = time.monotonic()
-        self.report(Event(subject, name, State.STARTED, detail))
-        try:
-            yield
-        except BaseException:
-            self.report(Event(subject, name, State.FAILED, detail, time.monotonic() - started))
-            raise
-        self.report(Event(subject, name, State.DONE, detail, time.monotonic() - started))
+        return phase(self.report, subject, name, detail)
 
     def output(self, subject: str, phase: str) -> Callable[[str], None]:
         """Return what takes a program's lines as output of a phase."""

@@ -13,7 +13,7 @@ from cspace.index.embedder import Embedder, Missing
 from cspace.notes.catalog import Catalog
 from cspace.notes.draft import Draft
 from cspace.notes.files_then import FilesThen, files_then
-from cspace.notes.listing import Listed, Wanted, list_memories
+from cspace.notes.listing import Listed, Wanted
 from cspace.notes.lookalikes import find_lookalikes
 from cspace.notes.memory import Memory
 from cspace.notes.question import Question, Recalled
@@ -84,7 +84,7 @@ class NotesCaller:
 
     def list(self, wanted: Wanted) -> Listed:
         """List memories by time."""
-        return list_memories(self.store.iter_memories(wanted.namespaces or None), wanted)
+        return self.catalog.list(wanted)
 
     def capture(self, draft: Draft, commit: str) -> Captured:
         """Attach a memory to a commit; errors as the store's.

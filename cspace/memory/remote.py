@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cspace.events import Event, Report, State
+from cspace.events import Report, phase
 from cspace.git_remote import DEFAULT, MAX_BYTES, GitRemote, choose_remote
 from cspace.memory.repository import Repository
 
@@ -57,20 +56,12 @@ class Remote:
         return GitRemote(one.root, one.directory / "objects", self.name, one.env, self.most)
 
     @contextmanager
-    def _telling(self, phase: str) -> Iterator[None]:
-        started = time.monotonic()
-        self.report(Event(self.name, phase, State.STARTED))
-        try:
-            yield
-        except BaseException:
-            self._ended(phase, State.FAILED, started)
-            raise
-        finally:
-            self.repository.give()
-        self._ended(phase, State.DONE, started)
-
-    def _ended(self, phase: str, state: State, started: float) -> None:
-        self.report(Event(self.name, phase, state, seconds=time.monotonic() - started))
+    def _telling(self, name: str) -> Iterator[None]:
+        with phase(self.report, self.name, name):
+            try:
+                yield
+            finally:
+                self.repository.give()
 
 
 def find_remote(repository: Repository, name: str | None, report: Report) -> Remote:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cspace.docstore.ranking import parse_query
@@ -16,9 +16,10 @@ from cspace.index.embedder import Embedder, Missing
 from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
 from cspace.notes.anchors import commits_touching
-from cspace.notes.catalogued import memory_of
+from cspace.notes.catalogued import FORMAT, memory_of
 from cspace.notes.draft import MAX_TAGS
 from cspace.notes.indexfile import IndexFile, build_in_memory
+from cspace.notes.listing import Listed, Wanted, list_memories, number_memories
 from cspace.notes.namespaces import Namespace
 from cspace.notes.question import MAX_LIMIT, Mode, Question, Recalled, Recollection, Why
 from cspace.notes.reading import Tips, read_memories, state_of, tips_of, weigh_changes
@@ -26,6 +27,9 @@ from cspace.notes.store import NotesStore
 
 # Texts that a recall embeds of those which are not yet, the newest first: about a second's work.
 EMBEDDED_AT_ONCE = 32
+# So many new notes are read into the index in a few milliseconds.
+MOST_CHANGES = 50
+MOST_CHANGED_BYTES = 256 * 1024
 # Texts between two reports of progress, and between two writes.
 BATCH = 64
 _SHOWN = 10
@@ -147,49 +151,51 @@ class Catalog:
         compared = (self._compare(index, one, tips.get(one)) for one in Namespace)
         return tuple(one for one in compared if one.missing or one.extra)
 
-    def counts(self) -> dict[Namespace, int]:
-        """Return how many memories the index as it stands has; a hook reads it. No refresh."""
+    def refresh_if_small(self, most: int) -> bool:
+        """Bring the index to what git says where little changed; return whether it is so now.
+
+        For who can not wait: costs two gits for each namespace that changed, and one. It is not so
+        where the index can not be written, or somebody else writes it.
+
+        Raises:
+            CspaceError: as for `refresh`.
+        """
+        tips = self.store.tips()
+        if not tips and not os.path.lexists(self.path):
+            return True
+        state = self._state_of_file()
+        if state == state_of(tips):
+            return True
+        old = tips_of(state) if state.get("format") == FORMAT else {}
+        count, size = weigh_changes(self.store.repository, old, tips)
+        if count > most or size > MOST_CHANGED_BYTES:
+            return False
+        try:
+            with self._file.locked(seconds=0):
+                self._rebuilt = self._file.update(tips)
+        except (Conflict, OSError, ReadOnlyIndex):
+            return False
+        return True
+
+    def _state_of_file(self) -> Mapping[str, str]:
+        """Return what the index as it stands was made from; nothing where none can be read."""
         index = self._file.open_as_it_is()
         if index is None:
             return {}
         with contextlib.closing(index):
-            return _counts(index)
+            return index.kept().state
 
-    def refresh_if_small(self, most: int, most_bytes: int) -> bool:
-        """Bring the index to what git says where little changed; return whether it is so now.
+    def list(self, wanted: Wanted) -> Listed:
+        """List memories by time: from the index where few notes are newer, else from git itself.
 
-        For hooks, which can not wait: costs two gits for each namespace that changed, and one.
-
-        Args:
-            most, most_bytes: so many notes, and so large ones all together, are little.
-
-        Raises:
-            CspaceError, OSError: as for `refresh`.
+        The index costs what is listed, git what there is. Records of the index have no source.
         """
-        tips = self.store.tips()
-        index = self._file.open_as_it_is()
-        if index is None:
-            old: Tips = {}
-        else:
-            with contextlib.closing(index):
-                state = index.kept().state
-            if state == state_of(tips):
-                return True
-            old = tips_of(state)
-        count, size = weigh_changes(self.store.repository, old, tips)
-        if count > most or size > most_bytes:
-            return False
-        self.refresh()
-        return True
-
-    def suggest(self, text: str, limit: int) -> tuple[Recollection, ...]:
-        """Search the index as it stands by words, without git: for hooks. Nothing where none is."""
-        index = self._file.open_as_it_is()
-        if index is None:
-            return ()
-        with contextlib.closing(index), contextlib.suppress(CspaceError):
-            return tuple(map(_recollection, index.search(text, None, Filters(), limit)))
-        return ()
+        with contextlib.suppress(CspaceError, OSError):
+            if self.refresh_if_small(MOST_CHANGES):
+                with contextlib.closing(Index.open(self.path)) as index:
+                    total, found = index.newest(_filters(wanted), wanted.limit)
+                return number_memories(map(memory_of, found), total - len(found))
+        return list_memories(self.store.iter_memories(wanted.namespaces or None), wanted)
 
     def recall(self, question: Question, embedder: Embedder | Missing | None = None) -> Recalled:
         """Find the memories that a question is about, those just captured too.
@@ -282,23 +288,16 @@ class Catalog:
         return self._in_memory
 
     def _filters(self, index: Index, question: Question) -> Filters:
-        one_of = {
-            "namespace": tuple(one.value for one in question.namespaces),
-            "spec": _one(question.spec),
-            "file": _one(question.file),
-            "status": _one(question.status),
-        }
-        any_of = {name: values for name, values in one_of.items() if values}
+        filters = _filters(question)
+        any_of = dict(filters.any_of) | (
+            {"file": (question.file,)} if question.file is not None else {}
+        )
         if question.path is not None:
             commits = index.count("commit")
             touching = commits_touching(self.store.repository, commits, question.path)
             any_of["commit"] = tuple(touching)
-        return Filters(
-            any_of=any_of,
-            all_of={"tag": question.tags} if question.tags else {},
-            containing={"author": question.author} if question.author else {},
-            since=question.since.timestamp() if question.since else None,
-        )
+        containing = {"author": question.author} if question.author else {}
+        return replace(filters, any_of=any_of, containing=containing)
 
     def _query_vector(
         self, index: Index, query: str, embedder: Embedder | Missing | None
@@ -371,6 +370,20 @@ class Catalog:
         missing, extra = sorted(known.keys() - held), sorted(held - known.keys())
         shown = tuple(missing[:_SHOWN]), tuple(extra[:_SHOWN])
         return Difference(namespace, len(known), len(held), *shown)
+
+
+def _filters(asked: Question | Wanted) -> Filters:
+    """Return the filters that a question and a list have both."""
+    one_of = {
+        "namespace": tuple(one.value for one in asked.namespaces),
+        "spec": _one(asked.spec),
+        "status": _one(asked.status),
+    }
+    return Filters(
+        any_of={name: values for name, values in one_of.items() if values},
+        all_of={"tag": asked.tags} if asked.tags else {},
+        since=asked.since.timestamp() if asked.since else None,
+    )
 
 
 def _one(value: str | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cspace.errors import MALFORMED
 from cspace.index.database import BrokenIndex
-from cspace.index.model import Hit, Item
+from cspace.index.model import Entry, Item
 from cspace.notes.memory import Memory
 from cspace.notes.namespaces import Namespace
 from cspace.notes.record import Record
@@ -66,19 +66,19 @@ def item_of(key: str, memory: Memory, author: tuple[str, str] | None) -> Item:
     )
 
 
-def memory_of(hit: Hit) -> Memory:
-    """Return the memory that was found. Its record's source is empty.
+def memory_of(entry: Entry) -> Memory:
+    """Return the memory that an entry is of. Its record's source is empty.
 
     Raises:
         BrokenIndex: that is none, so the index is damaged.
     """
     try:
-        held: dict[str, Any] = json.loads(hit.payload)
+        held: dict[str, Any] = json.loads(entry.payload)
         record = _loaded(held.pop("record")) | {"namespace": Namespace(held.pop("namespace"))}
         record["tags"] = tuple(record["tags"])
-        return Memory(**_loaded(held), record=Record(**{"body": hit.text} | record))
+        return Memory(**_loaded(held), record=Record(**{"body": entry.text} | record))
     except MALFORMED as error:
-        raise BrokenIndex(f"{hit.key}: {error}", hint="cspace notes reindex") from error
+        raise BrokenIndex(f"{entry.key}: {error}", hint="cspace notes reindex") from error
 
 
 def _labels(memory: Memory, author: tuple[str, str] | None) -> str:

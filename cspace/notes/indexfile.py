@@ -54,8 +54,11 @@ class IndexFile:
             return None
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         """Keep others from changing the index or putting another in its place.
+
+        Args:
+            seconds: how long to wait for others.
 
         Raises:
             OSError: the directory can not be written.
@@ -63,7 +66,7 @@ class IndexFile:
         """
         files.ensure_directory(self.path.parent, owner=self.owner)
         lock = self.path.with_suffix(".lock")
-        with files.lock(lock, timeout=LOCK_SECONDS, holder=self.by, owner=self.owner):
+        with files.lock(lock, timeout=seconds, holder=self.by, owner=self.owner):
             yield
 
     def update(self, tips: Tips) -> str:

@@ -64,11 +64,17 @@ class Listed:
 def list_memories(memories: Iterable[Memory], wanted: Wanted) -> Listed:
     """Choose the memories that are wanted, and number them by time."""
     found = sorted(filter(wanted.covers, memories), key=_order)
-    rows = tuple(Row(number, one) for number, one in enumerate(found, start=1))
-    left_out = 0 if wanted.limit is None else max(0, len(rows) - wanted.limit)
-    return Listed(rows[left_out:], left_out)
+    left_out = 0 if wanted.limit is None else max(0, len(found) - wanted.limit)
+    return number_memories(found[left_out:], left_out)
+
+
+def number_memories(memories: Iterable[Memory], left_out: int) -> Listed:
+    """Number memories that are in order, of which so many older ones were left out."""
+    rows = tuple(Row(number, one) for number, one in enumerate(memories, start=left_out + 1))
+    return Listed(rows, left_out)
 
 
 def _order(memory: Memory) -> tuple[datetime, str, str, str]:
+    # Of one time, in the order of their keys in an index.
     record = memory.record
-    return (record.timestamp, str(record.namespace), record.id, memory.commit)
+    return (record.timestamp, str(record.namespace), memory.commit, record.id)

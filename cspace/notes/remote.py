@@ -6,14 +6,13 @@ import contextlib
 import os
 import re
 import shlex
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cspace import git, git_objects
 from cspace.errors import CommandFailed, CspaceError, UsageError
-from cspace.events import Event, Report, State, ignore
+from cspace.events import Report, ignore, phase
 from cspace.git_remote import DEFAULT, GitRemote, choose_remote
 from cspace.notes.namespaces import PREFIX, Namespace
 
@@ -44,7 +43,7 @@ class NotesRemote:
             CommandFailed: it can not be reached, or does not answer in this many seconds.
         """
         by_ref = {namespace.ref: namespace for namespace in Namespace}
-        with self._telling("ask"):
+        with phase(self.report, self.name, "ask"):
             found = self._git.list_refs(by_ref, seconds=seconds)
         return {by_ref[ref]: tip for ref, tip in found.items()}
 
@@ -65,7 +64,7 @@ class NotesRemote:
             git.delete_refs(self.repository, gone)
         new = [one for one, tip in there.items() if known.get(one) != tip]
         if new:
-            with self._telling("fetch"):
+            with phase(self.report, self.name, "fetch"):
                 self._git.fetch(f"+{one.ref}:{self.ref(one)}" for one in new)
         return self.list_known()
 
@@ -84,7 +83,7 @@ class NotesRemote:
             CommandFailed: it can not be reached.
         """
         leases = {one.ref: expected.get(one) for one in tips}
-        with self._telling("push"):
+        with phase(self.report, self.name, "push"):
             refused = self._git.push({one.ref: tip for one, tip in tips.items()}, leases)
         for one, tip in tips.items():
             if not refused:
@@ -96,20 +95,6 @@ class NotesRemote:
     def _git(self) -> GitRemote:
         objects = git_objects.object_directory(self.repository)
         return GitRemote(self.repository, objects, self.name, self.env)
-
-    @contextlib.contextmanager
-    def _telling(self, phase: str) -> Iterator[None]:
-        started = time.monotonic()
-        self.report(Event(self.name, phase, State.STARTED))
-        try:
-            yield
-        except BaseException:
-            self._ended(phase, State.FAILED, started)
-            raise
-        self._ended(phase, State.DONE, started)
-
-    def _ended(self, phase: str, state: State, started: float) -> None:
-        self.report(Event(self.name, phase, state, seconds=time.monotonic() - started))
 
 
 def find_remote(repository: Path, name: str | None, report: Report = ignore) -> NotesRemote:

@@ -38,22 +38,6 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """What git holds of a namespace.
-
-    Attributes:
-        commits: how many objects have a note.
-        stray: notes in which somebody else's bytes stand too.
-        edited: memories that were changed after they were written.
-    """
-
-    commits: int = 0
-    memories: int = 0
-    stray: int = 0
-    edited: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class NotesStore:
     """The memories of a repository.
 
@@ -203,23 +187,6 @@ class NotesStore:
         """Return the commit that each namespace which has notes is at."""
         refs = git.list_refs(self.repository, PREFIX.rstrip("/"))
         return {one: refs[one.ref] for one in Namespace if one.ref in refs}
-
-    def counts(self) -> dict[Namespace, int]:
-        """Count the memories of each namespace that has notes, by git itself."""
-        return {namespace: tally.memories for namespace, tally in self.tallies().items()}
-
-    def tallies(self) -> dict[Namespace, Tally]:
-        """Count what each namespace that has notes holds, by git itself."""
-        return {namespace: self._tally(namespace) for namespace in self.tips()}
-
-    def _tally(self, namespace: Namespace) -> Tally:
-        commits = memories = stray = edited = 0
-        for commit, note in self.iter_notes(namespace):
-            settled = settle(namespace, commit, note)
-            commits, memories = commits + 1, memories + len(settled)
-            stray += bool(note.stray)
-            edited += sum(memory.record.edited for memory in settled)
-        return Tally(commits, memories, stray, edited)
 
     def resolve(self, reference: str, text: str, *, allow_secret: bool = False) -> Memory:
         """Say how a blocker or a review finding was settled, and return it as it is now.

@@ -11,14 +11,15 @@ import pytest
 
 from cspace import proc
 from cspace.git_import import find_place
-from cspace.hooks.notes import MOST_CHANGES, find_notes, render_counts, render_suggestions
+from cspace.hooks.notes import find_notes, render_counts, render_suggestions
 from cspace.hooks.prompt_log import PromptLog
-from cspace.notes.catalog import Catalog
+from cspace.notes.catalog import MOST_CHANGES, Catalog
 from cspace.notes.draft import Draft
 from cspace.notes.namespaces import Namespace
 from cspace.notes.store import NotesStore
 from cspace.project import Repository
 from tests.conftest import CHECKOUT
+from tests.notes.conftest import add_commits
 
 HEAVY = {"numpy", "tokenizers", "torch", "typer", "pydantic", "docker", "mcp", "rich", "jinja2"}
 
@@ -83,9 +84,7 @@ def test_large_new_notes_are_left_to_a_person_too_hazard(
 def test_few_new_notes_are_read_at_a_start_and_many_are_left_to_a_person(
     store: NotesStore, catalog: Catalog, here: Repository, repo: Path
 ) -> None:
-    for number in range(MOST_CHANGES + 1):
-        proc.run("git", "commit", "--quiet", "--allow-empty", "-m", str(number), cwd=repo)
-    commits = proc.run("git", "rev-list", "HEAD", cwd=repo).text.split()
+    commits = add_commits(repo, MOST_CHANGES + 1)
     drafts = [(Draft(Namespace.DECISIONS, "Chose RS256", ""), one) for one in commits]
     store.capture_all(drafts[: MOST_CHANGES + 1])
     assert "not indexed yet: `cspace notes reindex`" in render_counts(here)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cspace import proc
 from cspace.index.fusion import fuse
 from cspace.index.index import Index
 from cspace.index.model import Filters
@@ -167,6 +169,18 @@ def test_another_embedder_s_vectors_are_not_compared(index: Index) -> None:
     embed(index, {"redis": random_vector("a")})
     index.expect("other")
     assert (index.count_missing(), index.kept().embedder) == (1, "other")
+
+
+def test_the_first_search_by_meaning_loads_no_numpy() -> None:
+    code = (
+        "import sys; from cspace.index.index import Index; from cspace.index.model import Filters;"
+        "from tests.index.items import embed, fill, item, random_vector, unit;"
+        "index = fill(Index.create(None), item('near', 'cache'));"
+        "vector = random_vector('near'); embed(index, {'cache': vector});"
+        "print(len(index.search('walrus', unit(vector), Filters(), 3)), 'numpy' in sys.modules)"
+    )
+    said = proc.run(sys.executable, "-c", code, cwd=Path(__file__).parents[2]).text
+    assert said == "1 False"
 
 
 def test_an_index_that_is_only_read_stays_as_it_is(tmp_path: Path) -> None:

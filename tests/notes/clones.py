@@ -7,10 +7,10 @@ from pathlib import Path
 
 from cspace import proc
 from cspace.git_import import find_place
+from cspace.notes.census import take_census
 from cspace.notes.draft import Draft
 from cspace.notes.memory import Memory
 from cspace.notes.namespaces import PREFIX, Namespace
-from cspace.notes.orphans import count_orphans, place_memories
 from cspace.notes.remote import find_remote
 from cspace.notes.store import NotesStore
 from cspace.notes.sync import Sync, Synced
@@ -65,7 +65,9 @@ class Person:
         return sorted({one.record.summary for one in self.store.iter_memories()})
 
     def orphans(self) -> dict[Namespace, int]:
-        return count_orphans(place_memories(self.root, self.store.iter_memories()))
+        return {
+            one: each.orphaned for one, each in take_census(self.store).items() if each.orphaned
+        }
 
 
 def make_bare(path: Path) -> Path:

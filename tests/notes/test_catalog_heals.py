@@ -98,9 +98,6 @@ def test_an_index_that_is_damaged_or_old_is_built_anew(
     catalog: Catalog, damage: Callable[[Path], None]
 ) -> None:
     damage(catalog.path)
-    # A hook does not heal, and is silent over what it can not read.
-    assert len(catalog.suggest(f"plan{SIZE - 1}", 3)) <= 1
-    assert sum(catalog.counts().values()) in (0, SIZE)
     assert is_whole(open_catalog(catalog.store.repository))
     assert [one.name for one in catalog.path.parent.iterdir() if "tmp" in one.name] == []
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cspace.git import git
+from cspace.notes.census import take_census
 from cspace.notes.store import NotesStore
 from tests.notes.conftest import DECISIONS, add_commits, draft
 from tests.notes.writers import APPENDER, CAPTURER, start
@@ -34,13 +35,13 @@ def worktrees(repo: Path, tmp_path: Path) -> tuple[Path, Path]:
 def test_hazard_8_processes_that_capture_25_times_keep_all_200(
     store: NotesStore, worktrees: tuple[Path, Path], spread: int, counts: Callable[[int, int], int]
 ) -> None:
-    each = counts(5, 25)
+    each = counts(3, 25)
     commits = git(store.repository, "rev-list", "HEAD").text.split()[: min(spread, each)]
     wanted = [commits[number % len(commits)] for number in range(each)]
     finish([start(CAPTURER, worktrees[n % 2], str(n), wanted) for n in range(WRITERS)])
     found = sorted(memory.record.summary for memory in store.iter_memories())
     assert found == sorted(f"Chose {n}.{at}" for n in range(WRITERS) for at in range(each))
-    assert store.tallies()[DECISIONS].commits == len(commits)
+    assert take_census(store)[DECISIONS].commits == len(commits)
     assert not any(memory.record.edited for memory in store.iter_memories())
     git(store.repository, "fsck", "--strict")
 
@@ -48,7 +49,7 @@ def test_hazard_8_processes_that_capture_25_times_keep_all_200(
 def test_neither_a_capture_nor_a_plain_git_notes_beside_it_is_lost(
     store: NotesStore, worktrees: tuple[Path, Path], counts: Callable[[int, int], int]
 ) -> None:
-    each = counts(5, 25)
+    each = counts(3, 25)
     commits = git(store.repository, "rev-list", "HEAD").text.split()[:each]
     captures = [start(CAPTURER, worktrees[n % 2], str(n), commits) for n in range(4)]
     finish([*captures, start(APPENDER, worktrees[0], "x", commits)])
@@ -83,7 +84,7 @@ store = NotesStore(repository, find_place(repository))
 try:
     store.capture(Draft(Namespace.DECISIONS, "s", "b"))
 except CspaceError as error:
-    print(type(error).__name__, store.counts())
+    print(type(error).__name__, len(list(store.iter_memories())))
 """
 
 
@@ -105,11 +106,13 @@ def test_a_capture_in_a_repository_that_is_read_only_fails_as_an_expected_error(
     finally:
         for path in sorted(places):
             path.chmod(0o755)
-    assert done.stdout == b"CommandFailed {<Namespace.DECISIONS: 'decisions'>: 1}\n"
+    assert done.stdout == b"CommandFailed 1\n"
 
 
-def test_a_killed_capture_leaves_whole_notes_and_no_lock(store: NotesStore) -> None:
-    for number in range(3):
+def test_a_killed_capture_leaves_whole_notes_and_no_lock(
+    store: NotesStore, counts: Callable[[int, int], int]
+) -> None:
+    for number in range(counts(1, 3)):
         writer = start(CAPTURER, store.repository, str(number), ["HEAD"] * 500)
         before = store.tips()
         while store.tips() == before:

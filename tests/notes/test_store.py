@@ -13,9 +13,10 @@ import pytest
 from cspace.errors import CommandFailed, Conflict, CspaceError, NotFound, UsageError
 from cspace.git import git
 from cspace.git_import import BlobReader
+from cspace.notes.census import Tally, take_census
 from cspace.notes.draft import MAX_BODY, Draft
 from cspace.notes.secrets import LeakFound
-from cspace.notes.store import NotesStore, Tally
+from cspace.notes.store import NotesStore
 from tests.conftest import Clock
 from tests.notes.conftest import BLOCKERS, DECISIONS, REVIEWS, commits_of, draft, show
 from tests.notes.test_note import FIXTURE, OLD
@@ -129,7 +130,7 @@ def test_one_write_takes_many_captures_or_none(store: NotesStore) -> None:
     assert git(store.repository, "rev-list", "--count", DECISIONS.ref).text == "1"
     with pytest.raises(NotFound):
         store.capture_all([(draft("Good"), "HEAD"), (draft("Bad"), "nowhere")])
-    assert store.counts() == {DECISIONS: 20}
+    assert take_census(store)[DECISIONS].memories == 20
 
 
 @pytest.mark.parametrize("commit", ["nowhere", "", "HEAD^{tree}", "HEAD\nHEAD", "-h", "HEAD:x y"])
@@ -199,12 +200,12 @@ def test_notes_of_older_tools_and_of_people_are_counted_and_kept_at_every_write(
     before = show(store.repository, "cs/reviews")
     store.capture(draft("New", namespace=REVIEWS))
     assert show(store.repository, "cs/reviews").startswith(before)
-    assert store.tallies() == {REVIEWS: Tally(commits=1, memories=2, stray=1)}
+    assert take_census(store) == {REVIEWS: Tally(commits=1, memories=2, stray=1)}
 
 
 def test_an_edited_record_is_counted(store: NotesStore) -> None:
     git(store.repository, "notes", "--ref=cs/decisions", "add", "-F", "-", stdin=FIXTURE)
-    assert store.tallies() == {DECISIONS: Tally(commits=1, memories=1, edited=1)}
+    assert take_census(store) == {DECISIONS: Tally(commits=1, memories=1, edited=1)}
 
 
 def test_hazard_first_use_leaves_push_and_configuration_as_they_were(
@@ -241,7 +242,7 @@ def test_a_capture_touches_neither_work_tree_nor_index_and_runs_no_hook(
 
 def test_reading_where_nothing_was_captured_creates_nothing(store: NotesStore) -> None:
     before = sorted(store.place.common_directory.rglob("*"))
-    assert (store.counts(), tuple(store.iter_memories())) == ({}, ())
+    assert (take_census(store), tuple(store.iter_memories())) == ({}, ())
     assert sorted(store.place.common_directory.rglob("*")) == before
 
 
