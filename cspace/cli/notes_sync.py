@@ -92,7 +92,7 @@ def refuse_partial(done: Iterable[Synced], remote: str) -> None:
     leaks = [f"{one.namespace} was not pushed: it looks like a secret: {leak}"
              for one in left for leak in one.blocked]  # fmt: skip
     hint = (
-        "take it out: git notes --ref=cs/NAMESPACE edit COMMIT; if it is none: --allow-secret"
+        "take it out: cspace notes forget REFERENCE; if it is none: --allow-secret"
         if leaks
         else f"see what it holds: git ls-remote {remote} 'refs/notes/cs/*'"
     )

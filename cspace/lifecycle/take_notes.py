@@ -20,6 +20,7 @@ from cspace.git_import import blob_reader, find_place
 from cspace.git_notes import list_notes, write_notes
 from cspace.instance.notes_merge import BUSY, merge_notes
 from cspace.leaks.scan import scan
+from cspace.notes.forgetting import without_forgotten
 from cspace.notes.memory import settle
 from cspace.notes.merge import merge_notes as unite
 from cspace.notes.namespaces import Namespace
@@ -143,10 +144,13 @@ def _unite_one(
 
 
 def _new(namespace: Namespace, commit: str, here: Note, there: Note) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the bytes of each part of a note that the host has not."""
+    """Yield the name and the bytes of each part of a note that the host has not.
+
+    Without what is forgotten on either side: nobody has to look at it any more.
+    """
     known = {record.id for record in here.records}
     place = f"{namespace}:{commit[:ABBREVIATED]}"
-    for record in there.records:
+    for record in without_forgotten((*here.records, *there.records)):
         if record.id not in known:
             yield f"{place}/{record.id}", dump_record(record)
     for stray in there.stray:

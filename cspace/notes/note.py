@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -168,6 +169,14 @@ def parse_note(namespace: Namespace, content: bytes) -> Note:
     reading = _Reading(namespace, content)
     reading.read_all()
     return Note(tuple(reading.records), tuple(reading.stray))
+
+
+def write_note(stray: Iterable[bytes], records: Iterable[bytes]) -> bytes:
+    """Return a note of what is no record, with an empty line between its parts, and of records."""
+    whole = b"\n".join(part + b"\n" for part in stray)
+    for record in records:
+        whole = append_record(whole, record)
+    return whole
 
 
 def append_record(content: bytes, record: bytes) -> bytes:

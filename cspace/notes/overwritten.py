@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cspace.git_notes import Move, changed_notes, list_moves, list_notes
 from cspace.git_notes_tree import CAREFUL, NotesTree
+from cspace.notes.forgetting import drop_forgotten
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
 from cspace.notes.record import Record
@@ -67,5 +68,5 @@ def _restored(
     for (name, one), record in sorted(lost.items(), key=lambda each: each[1].timestamp):
         content = contents.get(name, notes.read(name) or b"")
         if all(known.id != one for known in parse_note(namespace, content).records):
-            contents[name] = append_record(content, record.source)
+            contents[name] = drop_forgotten(namespace, append_record(content, record.source))
     return contents

@@ -246,11 +246,17 @@ class NotesStore:
     def forget(self, reference: str) -> Memory:
         """Remove a memory from its commit for good, and return what it was.
 
-        Git's history of the notes still has it.
+        Its note keeps a tombstone only; git's history of the notes still has its bytes.
         """
         memory = self.get(reference)
         self._say(memory, TOMBSTONE, "Removes", "")
         return memory
+
+    def iter_copies(self, memory: Memory) -> Iterator[Memory]:
+        """Yield the same memory on other commits, where somebody captured or git carried it."""
+        for one in self._read(memory.namespace):
+            if one.id == memory.id and one.commit != memory.commit:
+                yield one
 
     def mend(self) -> None:
         """Bring back what a `git notes append` took away that ran at the same time as a capture.

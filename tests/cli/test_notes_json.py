@@ -33,7 +33,7 @@ KEYS = {
     "resolve {reference} --text t": {"memory"},
     "rescue": {"proposals", "rescued", "applied"},
     "configure": {"changes", "notices", "dry_run"},
-    "forget {reference} --yes": {"forgotten"},
+    "forget {reference} --yes": {"forgotten", "copies"},
 }
 
 

@@ -58,6 +58,21 @@ def test_hazard_what_git_overwrote_on_another_commit_is_back_when_it_is_asked_fo
     assert resolve(store.repository, DECISIONS.ref) == before
 
 
+def test_what_was_forgotten_stays_so_when_git_writes_over_it(store: NotesStore) -> None:
+    commits = add_commits(store.repository, 2)
+    one = store.capture(draft("Forgotten", "too much"), commits[0]).memory
+    stale = store.tips()[DECISIONS]
+    store.forget(one.reference)
+    overwrite(store, stale, commits[1], parent=store.tips()[DECISIONS])
+    assert summaries(store) == ["Forgotten"]
+    store.mend()
+    assert summaries(store) == []
+    assert (
+        b"too much"
+        not in git(store.repository, "notes", "--ref=cs/decisions", "show", commits[0]).stdout
+    )
+
+
 def test_what_a_person_removes_or_edits_with_git_stays_so(store: NotesStore) -> None:
     commits = add_commits(store.repository, 2)[:2]
     for commit in commits:

@@ -230,6 +230,18 @@ def test_a_resolution_comes_along_and_what_was_forgotten_does_not(ann: Person) -
     assert set(found) == {"CI is red", "Wrong"}
 
 
+def test_a_text_forgotten_on_the_target_is_not_brought_there_again(ann: Person) -> None:
+    old = ann.commit("a.txt", "a\n")
+    ann.capture("Drop this", body="It said too much.\n")
+    ann.git("commit", "--quiet", "--amend", "--message", "Other words")
+    ann.capture("Drop this", body="It said too much.\n")
+    new = ann.git("rev-parse", "HEAD")
+    ann.store.forget(f"decisions:{new}")
+    apply_rescue(ann.store, [choose_rescue(ann.store, old, new)])
+    assert not stands_on(ann, "Drop this")
+    assert "too much" not in ann.git("notes", "--ref=cs/decisions", "show", new)
+
+
 def test_rescued_memories_sync_and_stay_as_many(tmp_path: Path) -> None:
     bare = make_bare(tmp_path / "hub.git")
     ann = clone(bare, tmp_path / "ann")

@@ -98,6 +98,28 @@ def test_a_forgotten_memory_is_gone_for_good_and_its_neighbour_stays(store: Note
         store.forget(f"{one.reference}/{one.id}")
 
 
+def test_a_forgotten_memory_leaves_no_byte_of_its_text_in_the_note(store: NotesStore) -> None:
+    one = store.capture(draft("The wrong one", "It said too much.\n", BLOCKERS)).memory
+    store.resolve(one.reference, "Said too much again.")
+    git(store.repository, "notes", "--ref=cs/blockers", "append", "-m", "LGTM")
+    store.forget(one.reference)
+    text = show(store.repository, "cs/blockers")
+    assert b"too much" not in text
+    assert b"The wrong one" not in text
+    assert text.startswith(b"LGTM\n")
+    assert text.count(one.id.encode()) == 2  # both in the tombstone
+
+
+def test_the_next_write_drops_what_somebody_put_back_below_a_tombstone(store: NotesStore) -> None:
+    one = store.capture(draft("The wrong one", "It said too much.\n")).memory
+    before = show(store.repository, "cs/decisions")
+    store.forget(one.reference)
+    git(store.repository, "notes", "--ref=cs/decisions", "append", "-F", "-", stdin=before)
+    store.capture(draft("Next"))
+    assert b"too much" not in show(store.repository, "cs/decisions")
+    assert [each.record.summary for each in store.iter_memories()] == ["Next"]
+
+
 def test_two_findings_that_differ_only_in_their_line_are_not_silently_one(
     store: NotesStore,
 ) -> None:

@@ -83,6 +83,36 @@ def test_what_one_forgets_stays_forgotten_when_both_have_synced(ann: Person, bob
     assert ann.trees() == bob.trees()
 
 
+def test_a_secret_that_was_forgotten_holds_up_no_sync_and_is_gone_from_every_tip(
+    ann: Person, bob: Person, bare: Path
+) -> None:
+    ann.capture("Before")
+    ann.sync()
+    leaked = ann.capture("A token", body=f"token = {KEY}\n", allow_secret=True)
+    assert not all(one.is_whole for one in ann.sync())
+    ann.store.forget(f"decisions:{leaked.commit}/{leaked.id}")
+    assert all(one.is_whole for one in ann.sync())
+    assert KEY.encode() not in _objects(bare)
+    bob.sync()
+    assert bob.summaries() == ["Before"]
+
+
+def test_forgetting_takes_the_text_out_of_the_notes_of_all_who_sync(
+    ann: Person, bob: Person, bare: Path
+) -> None:
+    gone = ann.capture("Drop that", body="It said too much.\n")
+    ann.sync(), bob.sync()
+    bob.capture("Something new")
+    ann.store.forget(gone.reference)
+    for person in (ann, bob, ann, bob):
+        person.sync()
+    assert ann.trees() == bob.trees() == Person(bare).trees()
+    for root in (ann.root, bob.root, bare):
+        assert "too much" not in Person(root).git(
+            "notes", "--ref=cs/decisions", "show", gone.commit
+        )
+
+
 def test_a_resolution_reaches_the_other(ann: Person, bob: Person) -> None:
     ann.capture("CI is red", namespace=Namespace.BLOCKERS)
     ann.sync(), bob.sync()
@@ -206,8 +236,11 @@ def test_a_text_that_was_taken_out_by_hand_is_not_pushed_as_history(
     ann.git("notes", "--ref=cs/learnings", "remove", "HEAD")
     ann.capture("Clean", namespace=Namespace.LEARNINGS)
     assert all(one.is_whole for one in ann.sync())
-    held = proc.run("git", "-C", bare, "cat-file", "--batch", "--batch-all-objects").stdout
-    assert KEY.encode() not in held
+    assert KEY.encode() not in _objects(bare)
+
+
+def _objects(bare: Path) -> bytes:
+    return proc.run("git", "-C", bare, "cat-file", "--batch", "--batch-all-objects").stdout
 
 
 def test_what_comes_in_is_here_although_a_leak_blocks_the_push(ann: Person, bob: Person) -> None:
