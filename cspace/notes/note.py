@@ -172,11 +172,8 @@ def parse_note(namespace: Namespace, content: bytes) -> Note:
 
 
 def write_note(stray: Iterable[bytes], records: Iterable[bytes]) -> bytes:
-    """Return a note of what is no record, with an empty line between its parts, and of records."""
-    whole = b"\n".join(part + b"\n" for part in stray)
-    for record in records:
-        whole = append_record(whole, record)
-    return whole
+    """Return a note of what is no record, and of records' bytes, an empty line between each two."""
+    return b"\n".join((*(part + b"\n" for part in stray), *records))
 
 
 def append_record(content: bytes, record: bytes) -> bytes:

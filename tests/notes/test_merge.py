@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from datetime import timedelta
 
 from hypothesis import given, settings
@@ -111,6 +112,17 @@ def test_what_resolved_a_forgotten_record_goes_with_it_and_other_words_stay() ->
     note = parse_note(DECISIONS, drop_forgotten(DECISIONS, content))
     assert note.stray == (b"LGTM\n\nreally",)
     assert [each.type for each in note.records] == ["tombstone", "decision"]
+
+
+def test_a_note_of_many_records_is_united_in_time_that_its_length_bounds() -> None:
+    content = b"\n".join(dump_record(record(f"Chose {one}", "x" * 200)) for one in range(8000))
+    late = dump_record(stone_of(record("Chose 0", "x" * 200)))
+    begun = time.process_time()
+    merged = merge_notes(DECISIONS, content, late)
+    read = time.process_time()
+    assert len(parse_note(DECISIONS, merged).records) == 8000
+    # Nearly twenty times as long where each record is put below all others before it.
+    assert read - begun < 8 * (time.process_time() - read)
 
 
 def test_a_record_that_somebody_edited_is_another_one_and_outlives_the_first() -> None:
