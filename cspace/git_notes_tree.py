@@ -61,8 +61,10 @@ class NotesTree:
 
     def read(self, name: str) -> bytes | None:
         """Return the note of an object, None where it has none."""
-        if name in self.restored:
-            return self.restored[name]
+        return self.restored[name] if name in self.restored else self.read_stored(name)
+
+    def read_stored(self, name: str) -> bytes | None:
+        """Return the note as git has it."""
         *_, (directory, rest) = self._way(name.encode("ascii"))
         known = directory.entries.get(rest)
         return self.reader.read(known[1]) if known else None

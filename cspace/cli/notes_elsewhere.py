@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cspace.cli import render
 from cspace.cli.notes_show import count_memories
+from cspace.errors import CspaceError
 
 if TYPE_CHECKING:  # `cspace --help` has no use for what git and records need
+    from cspace.notes.memory import Memory
     from cspace.notes.namespaces import Namespace
     from cspace.notes.remote import Offer
     from cspace.notes.store import NotesStore
 
+_MOST_NAMED = 10
 EMPTY = 'no memories of commits here; keep one: cspace notes capture decisions --summary "Why ..."'
 
 
@@ -28,18 +32,72 @@ def show_offer(offer: Offer | None) -> None:
     """Tell of memories that a remote has."""
     if offer:
         names = ", ".join(offer.namespaces)
-        render.note(f"{offer.remote} has memories of commits ({names}): {offer.command}")
+        render.note(f"{offer.remote} has memories that are not here ({names}): {offer.command}")
 
 
-def list_orphaned(store: NotesStore) -> dict[Namespace, int]:
-    """Count the memories of each namespace whose commits nothing reaches."""
-    from cspace.notes.orphans import count_orphans, place_memories  # noqa: PLC0415  as above
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """How many memories of each namespace stand on commits that nothing reaches.
 
-    return count_orphans(place_memories(store.repository, store.iter_memories()))
+    Attributes:
+        orphaned: those that stand nowhere else.
+        copies: those that stand on a reached commit too.
+    """
+
+    orphaned: Mapping[Namespace, int]
+    copies: Mapping[Namespace, int]
 
 
-def note_orphaned(orphaned: Mapping[Namespace, int]) -> None:
-    """Warn of orphaned memories, with what brings them back."""
+def list_unreached(store: NotesStore) -> Unreached:
+    """Count the memories whose commits nothing reaches."""
+    from cspace.notes.orphans import (  # noqa: PLC0415  as above
+        count_copies,
+        count_orphans,
+        place_memories,
+    )
+
+    placed = place_memories(store.repository, store.iter_memories())
+    return Unreached(count_orphans(placed), count_copies(placed))
+
+
+def note_broken(store: NotesStore) -> bool:
+    """Name the refs that can not be read; return whether there are some."""
+    broken = store.broken()
+    for one in broken:
+        render.note(f"{one.ref} is no commit of notes, and is left out: git show {one.ref}")
+    return bool(broken)
+
+
+def mend(store: NotesStore) -> tuple[Memory, ...]:
+    """Bring back what a plain `git notes append` took away; where nobody may write, say that."""
+    try:
+        return store.mend()
+    except CspaceError as error:
+        render.note(f"what a git notes command may have overwritten was not looked for: {error}")
+        return ()
+
+
+def name_restored(restored: Iterable[Memory]) -> list[str]:
+    """Return what JSON says of memories that are back."""
+    return [one.reference for one in restored]
+
+
+def note_restored(restored: Sequence[Memory]) -> None:
+    """Say which memories are back."""
+    if restored:
+        more = len(restored) - _MOST_NAMED
+        named = ", ".join(name_restored(restored[:_MOST_NAMED]))
+        rest = f" and {more} more" if more > 0 else ""
+        many = count_memories(len(restored))
+        render.note(f"{many} that a git notes command had overwritten came back: {named}{rest}")
+
+
+def note_unreached(unreached: Unreached) -> None:
+    """Warn of orphaned memories, with what brings them back; and say what is shown once."""
+    orphaned = unreached.orphaned
+    if copies := sum(unreached.copies.values()):
+        many = count_memories(copies)
+        render.note(f"{many} on old commits stand on reached ones too: counted, and listed once")
     if orphaned:
         many = count_memories(sum(orphaned.values()))
         names = ", ".join(f"{one} {count}" for one, count in orphaned.items())

@@ -9,8 +9,12 @@ import typer
 from cspace.cli import render
 from cspace.cli.notes_elsewhere import (
     describe_empty,
-    list_orphaned,
-    note_orphaned,
+    list_unreached,
+    mend,
+    name_restored,
+    note_broken,
+    note_restored,
+    note_unreached,
     show_offer,
 )
 from cspace.cli.notes_show import ABBREVIATED, count_memories
@@ -36,8 +40,8 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Show how many memories there are, and what finds them.
 
     Counts come from git itself. Only the index, which is derived, is brought up to date. A memory
-    is orphaned when history does not reach its commit any more. Where none is here a remote is
-    asked once whether it has some.
+    is orphaned when history does not reach its commit any more. What a git fetch
+    brought and no sync merged is named; where none is here at all, a remote is asked once.
 
     Example: cspace notes status --json
     """
@@ -46,11 +50,15 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
     deps: Deps = context.obj
     catalog, embedder = deps.notes_catalog(), deps.embedder()
     counts, tips, index = catalog.store.counts(), catalog.store.tips(), catalog.refresh()
-    orphaned, offer = list_orphaned(catalog.store), find_offer(catalog.store.repository)
+    unreached, offer = list_unreached(catalog.store), find_offer(catalog.store.repository)
+    orphaned, copies = unreached.orphaned, unreached.copies
     rows = [(str(one), counts[one], orphaned.get(one, 0), tips[one]) for one in counts]
     if as_json:
         keys = ("namespace", "memories", "orphaned", "tip")
-        named = [dict(zip(keys, row, strict=True)) for row in rows]
+        named = [
+            dict(zip(keys, row, strict=True)) | {"copies": copies.get(one, 0)}
+            for one, row in zip(counts, rows, strict=True)
+        ]
         told = _plain_embedder(embedder)
         render.show_json(namespaces=named, index=index, embedder=told, offer=offer)
         return
@@ -59,8 +67,9 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
         render.show_table(("NAMESPACE", "MEMORIES", "ORPHANED", "TIP"), cells)
     else:
         render.note(describe_empty(catalog.store))
+    note_broken(catalog.store)
     show_offer(offer)
-    note_orphaned(orphaned)
+    note_unreached(unreached)
     _show_index(index, embedder)
 
 
@@ -76,10 +85,13 @@ def reindex(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     deps: Deps = context.obj
     catalog, (embedder, failure) = deps.notes_catalog(), _fetch(deps)
+    restored = mend(catalog.store)
     index = catalog.reindex(deps.report, None if isinstance(embedder, Missing) else embedder)
     if as_json:
-        render.show_json(index=index, embedder=_plain_embedder(embedder))
+        told = _plain_embedder(embedder)
+        render.show_json(index=index, embedder=told, restored=name_restored(restored))
     else:
+        note_restored(restored)
         _show_index(index, embedder)
     if failure is not None:
         raise failure
@@ -89,26 +101,37 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Compare the index of memories with what git holds.
 
     Memory by memory, after the index took over what is new, as it does for every recall. Where
-    they differ the exit code is 8. Orphaned memories are counted, and no difference.
+    they differ the exit code is 8. Orphaned memories are counted, and no difference. What a plain
+    git notes append took away, which ran at the same time as a capture, comes back first.
 
     Example: cspace notes verify
     """
     catalog = context.obj.notes_catalog()
+    restored = mend(catalog.store)
     tallies, differences = catalog.store.tallies(), _compare(catalog)
-    orphaned = list_orphaned(catalog.store)
+    unreached = list_unreached(catalog.store)
+    orphaned, copies = unreached.orphaned, unreached.copies
     if as_json:
         rows = [
-            {"namespace": one, **render.plain(tallies[one]), "orphaned": orphaned.get(one, 0)}
+            {"namespace": one, **render.plain(tallies[one])}
+            | {"orphaned": orphaned.get(one, 0), "copies": copies.get(one, 0)}
             for one in tallies
         ]
-        render.show_json(namespaces=rows, differences=differences)
+        back = name_restored(restored)
+        render.show_json(namespaces=rows, differences=differences, restored=back)
     else:
+        note_restored(restored)
+        note_broken(catalog.store)
         render.show_lines(_difference_line(one) for one in differences)
         for name, tally in tallies.items():
             _note_odd(name, tally)
-        note_orphaned(orphaned)
+        note_unreached(unreached)
     if differences:
         raise Diagnosed("the index differs from git", hint="cspace notes reindex")
+    if broken := catalog.store.broken():
+        raise Diagnosed(
+            f"{broken[0].ref} is no commit of notes", hint=f"look at it: git show {broken[0].ref}"
+        )
     if not as_json:
         many = sum(tally.memories for tally in tallies.values())
         render.show_lines([f"the index is what git says: {count_memories(many)}"])

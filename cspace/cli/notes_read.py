@@ -23,6 +23,7 @@ from cspace.cli.notes_show import files_of, plain_memory, show_body, show_files,
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
 from cspace.errors import UsageError
+from cspace.notes.copies import without_copies
 from cspace.notes.listing import Row, Wanted, list_memories
 
 
@@ -55,7 +56,9 @@ def list_all(  # noqa: PLR0913  one parameter an option
     names = get_namespaces(namespace)
     wanted = Wanted(names, spec, tuple(tags or ()), check_since(since), check_status(status), limit)
     store = deps.notes()
-    found = list_memories(store.iter_memories(names or None), wanted)
+    found = list_memories(
+        without_copies(store.repository, store.iter_memories(names or None)), wanted
+    )
     if as_json:
         rows = [plain_memory(row.memory) | {"number": row.number} for row in found.rows]
         render.show_json(memories=rows, left_out=found.left_out)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.notes_elsewhere import name_restored, note_restored
 from cspace.cli.notes_options import AllowSecret, Remote
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
@@ -48,8 +49,12 @@ def sync(
     asked = Sync(store, found, allow_secret)
     done = asked.plan() if dry_run else asked.run()
     if as_json:
-        render.show_json(remote=found.name, namespaces=list(map(_plain, done)), dry_run=dry_run)
+        render.show_json(
+            remote=found.name, namespaces=list(map(_plain, done)), dry_run=dry_run,
+            restored=name_restored(asked.restored),
+        )  # fmt: skip
     else:
+        note_restored(asked.restored)
         render.show_lines(_lines(done, found.name, dry_run=dry_run))
     refuse_partial(done, found.name)
 

@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from cspace.index.embedder import Embedder, Missing
 from cspace.notes.catalog import Catalog
+from cspace.notes.copies import without_copies
 from cspace.notes.draft import Draft
-from cspace.notes.files_then import FilesThen, files_then
+from cspace.notes.files_then import FilesThen, files_where_known
 from cspace.notes.listing import Listed, Wanted, list_memories
 from cspace.notes.memory import Memory
 from cspace.notes.question import Question, Recalled
@@ -68,13 +69,14 @@ class NotesCaller:
         return self.store.find(reference) or (self.store.get(reference),)
 
     def files(self, memories: Iterable[Memory]) -> tuple[tuple[str, FilesThen], ...]:
-        """Return what the commits of memories changed, each commit once."""
-        commits = dict.fromkeys(memory.commit for memory in memories)
-        return tuple((one, files_then(self.store.repository, one)) for one in commits)
+        """Return what the commits of memories changed, each commit once that is one and is here."""
+        commits = (memory.commit for memory in memories)
+        return tuple(files_where_known(self.store.repository, commits)[0].items())
 
     def list(self, wanted: Wanted) -> Listed:
         """List memories by time."""
-        return list_memories(self.store.iter_memories(wanted.namespaces or None), wanted)
+        found = self.store.iter_memories(wanted.namespaces or None)
+        return list_memories(without_copies(self.store.repository, found), wanted)
 
     def capture(self, draft: Draft, commit: str) -> Captured:
         """Attach a memory to a commit; errors as the store's.

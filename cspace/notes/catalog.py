@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
 from cspace.notes.anchors import commits_touching
 from cspace.notes.catalogued import memory_of
+from cspace.notes.copies import anchor_of, find_copies
 from cspace.notes.indexfile import IndexFile, build_in_memory
 from cspace.notes.namespaces import Namespace
 from cspace.notes.question import MAX_LIMIT, Mode, Question, Recalled, Recollection, Why
@@ -213,8 +214,13 @@ class Catalog:
         with self._opened() as index:
             vector, reason = self._query_vector(index, question.query, embedder)
             filters = self._filters(index, question)
-            found = index.search(question.query, vector, filters, question.limit)
-            hits = tuple(map(_recollection, found))
+
+            def search(limit: int) -> tuple[Recollection, ...]:
+                return tuple(
+                    map(_recollection, index.search(question.query, vector, filters, limit))
+                )
+
+            hits = _once(self.store.repository, search, question.limit)
             if vector is None:
                 return Recalled(hits, Mode.LEXICAL, reason)
             return Recalled(hits, Mode.HYBRID, without_vector=index.count_missing())
@@ -371,6 +377,17 @@ def _one(value: str | None) -> tuple[str, ...]:
 def _counts(index: Index) -> dict[Namespace, int]:
     said = index.count("namespace")
     return {one: said[one.value] for one in Namespace if one.value in said}
+
+
+def _once(
+    repository: Path, search: Callable[[int], tuple[Recollection, ...]], limit: int
+) -> tuple[Recollection, ...]:
+    """Return what was found without copies of it, in whose place others come."""
+    hits = search(limit)
+    if hidden := find_copies(repository, (one.memory for one in hits)):
+        hits = search(2 * limit)
+        hidden = find_copies(repository, (one.memory for one in hits)) or hidden
+    return tuple(one for one in hits if anchor_of(one.memory) not in hidden)[:limit]
 
 
 def _recollection(hit: Hit) -> Recollection:

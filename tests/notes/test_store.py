@@ -269,6 +269,28 @@ def test_a_ref_that_is_no_commit_of_notes_is_an_error_and_stays(store: NotesStor
     assert git(store.repository, "rev-parse", DECISIONS.ref).text == blob
 
 
+def test_a_ref_that_is_no_commit_hides_no_other_namespace_and_is_named(store: NotesStore) -> None:
+    store.capture(draft("Chose RS256"))
+    blob = git(store.repository, "hash-object", "-w", "--stdin", stdin=b"x").text
+    git(store.repository, "update-ref", REVIEWS.ref, blob)
+    assert [one.record.summary for one in store.iter_memories()] == ["Chose RS256"]
+    assert store.counts() == {DECISIONS: 1}
+    assert store.broken() == (REVIEWS,)
+    assert store.mend() == ()
+
+
+def test_a_lock_that_a_killed_git_left_is_named(store: NotesStore) -> None:
+    store.capture(draft("First"))
+    lock = store.place.common_directory / f"{DECISIONS.ref}.lock"
+    lock.touch()
+    with pytest.raises(Conflict, match="locked by another git") as told:
+        store.capture(draft("Second"))
+    assert str(lock) in str(told.value)
+    assert "remove that file" in (told.value.hint or "")
+    lock.unlink()
+    assert store.capture(draft("Second")).is_new
+
+
 def test_a_store_kept_open_captures_as_one_that_is_not(store: NotesStore) -> None:
     with store.kept_open() as opened:
         captured = [opened.capture(draft(f"Chose {n}")) for n in range(3)]
