@@ -235,6 +235,27 @@ def list_refs(repository: Path, pattern: str) -> dict[str, str]:
     return {name: one for one, _, name in pairs}
 
 
+def list_commit_refs(repository: Path, pattern: str) -> dict[str, str]:
+    """Return the refs as `list_refs` does, without those that are at another kind of object.
+
+    One whose object is missing is there: who reads it is told so.
+    """
+    form = "--format=%(objecttype) %(objectname) %(refname)"
+    asked = git(repository, "for-each-ref", form, pattern, ok=(0, 128))
+    if asked.code != 0:  # an object is missing, and git says nothing of the others
+        return list_refs(repository, pattern)
+    lines = (line.split(" ", 2) for line in asked.text.splitlines())
+    return {name: one for kind, one, name in lines if kind == "commit"}
+
+
+def list_subjects(repository: Path, pattern: str) -> dict[str, str]:
+    """Return the first line of the message of the commit that each ref is at; of commits only."""
+    form = "--format=%(objecttype) %(refname) %(contents:subject)"
+    said = git(repository, "for-each-ref", form, pattern).text
+    lines = (line.split(" ", 2) for line in said.splitlines())
+    return {line[1]: line[2] for line in lines if line[0] == "commit" and len(line) == 3}
+
+
 def create_refs(repository: Path, refs: Mapping[str, str]) -> None:
     """Create refs, all or none; raises CommandFailed when one exists or its object does not."""
     _update_refs(repository, (f"create {name}\0{one}\0" for name, one in refs.items()))

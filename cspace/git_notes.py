@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -59,17 +60,32 @@ def changed_notes(repository: Path, old: str, new: str) -> dict[str, str | None]
     """
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new)
     parts = git(repository, *words, env=AS_STORED).stdout.decode("utf-8", "replace").split("\0")
-    gone, come = dict[str, str](), dict[str, str]()
+    changed = _Changed()
     for known, path in zip(parts[:-1:2], parts[1::2], strict=True):
+        changed.add(known, path)
+    return {name: after for name, (_, after) in changed.blobs().items()}
+
+
+@dataclass(slots=True)
+class _Changed:
+    """What differs between two trees of notes: each note's blob in the first and in the second."""
+
+    gone: dict[str, str] = field(default_factory=dict)
+    come: dict[str, str] = field(default_factory=dict)
+
+    def add(self, known: str, path: str) -> None:
+        """Take up a line of git's."""
         _, _, before, after, _ = known.split(" ")
         name = path.replace("/", "")
         if _is_object(name, after):
             if set(before) != {"0"}:
-                gone[name] = before
+                self.gone[name] = before
             if set(after) != {"0"}:
-                come[name] = after
-    changed = {name: come.get(name) for name in gone | come}
-    return {name: blob for name, blob in changed.items() if blob != gone.get(name)}
+                self.come[name] = after
+
+    def blobs(self) -> dict[str, tuple[str | None, str | None]]:
+        both = {name: (self.gone.get(name), self.come.get(name)) for name in self.gone | self.come}
+        return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
 def _is_object(name: str, like: str) -> bool:
@@ -96,6 +112,30 @@ def list_moves(repository: Path, ref: str) -> tuple[Move, ...]:
     )
 
 
+def read_moves(
+    repository: Path, moves: Sequence[Move]
+) -> Iterator[tuple[Move, dict[str, tuple[str | None, str | None]]]]:
+    """Yield each move with the blobs that a note had before and after it, where they differ.
+
+    Costs one git, however many there are.
+    """
+    if not moves:
+        return
+    words = ("diff-tree", "--stdin", "--always", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+    asked = "".join(f"{one.new} {one.old}\n" for one in moves).encode("ascii")
+    said = git(repository, *words, stdin=asked, env=AS_STORED).stdout.decode("utf-8", "replace")
+    found: list[_Changed] = []
+    parts = iter(said.split("\0")[:-1])
+    for part in parts:
+        if part.startswith(":"):
+            found[-1].add(part, next(parts))
+        else:
+            found.append(_Changed())
+    if len(found) == len(moves):  # else git has thrown one away
+        for move, changed in zip(moves, found, strict=True):
+            yield move, changed.blobs()
+
+
 def read_notes(repository: Path, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """Yield each blob's id and bytes, in the order asked; one that is missing is left out."""
     asked = iter(blobs)
@@ -113,11 +153,24 @@ class _NothingToDo(Exception):
     """Ends the programs that were started to write."""
 
 
+_LOCK = re.compile(r"'([^'\n]+\.lock)': File exists")
+
+
 class RefMoved(Conflict):
     """A notes ref is not at what was expected of it; nothing was changed."""
 
     def __init__(self, ref: str) -> None:
         super().__init__(f"{ref} was moved by somebody else", hint="try again")
+
+
+class RefLocked(RefMoved):
+    """Another git is just moving a notes ref, or was killed when it did; nothing was changed."""
+
+    def __init__(self, ref: str, lock: str) -> None:
+        Conflict.__init__(
+            self, f"{ref} is locked by another git: {lock}",
+            hint="when no git runs in this repository, remove that file",
+        )  # fmt: skip
 
 
 def write_notes(
@@ -188,7 +241,9 @@ def change_notes(
     except ReaderEnded:
         raise  # whether the ref was moved nobody knows then
     except CommandFailed as error:
-        if "': File exists" in str(error) or list_refs(repository, ref).get(ref) != tip:
+        if lock := _LOCK.search(str(error)):
+            raise RefLocked(ref, lock[1]) from error
+        if list_refs(repository, ref).get(ref) != tip:
             raise RefMoved(ref) from error
         raise
     return new

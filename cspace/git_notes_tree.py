@@ -65,8 +65,10 @@ class NotesTree:
         Raises:
             CspaceError: it has one that can not be read: nothing may take its place.
         """
-        if name in self.restored:
-            return self.restored[name]
+        return self.restored[name] if name in self.restored else self.read_stored(name)
+
+    def read_stored(self, name: str) -> bytes | None:
+        """Return the note as git has it; errors as of `read`."""
         *_, (directory, rest) = self._way(name.encode("ascii"))
         if (known := directory.entries.get(rest)) is None:
             return None

@@ -53,8 +53,8 @@ def forget(
 ) -> None:
     """Remove a memory from its commit for good, after your yes.
 
-    Once others sync, it is gone there too. It is found and shown no more, but git still has its
-    text: a secret that was kept has to be changed where it is used.
+    Its text goes out of the note; once others sync, out of theirs too. Git's history of the notes
+    still has it: a secret that was kept has to be changed where it is used.
 
     Example: cspace notes forget decisions:1a2b3c4 --yes
     """
@@ -66,7 +66,10 @@ def forget(
             show_memory(memory, first=True)
         confirm_removal(f"forget {memory.reference} for good?", as_json=as_json)
     gone = store.forget(f"{memory.namespace}:{memory.commit}/{memory.id}")
+    copies = [one.reference for one in store.iter_copies(gone)]
     if as_json:
-        render.show_json(forgotten=plain_memory(gone, body=True))
-    else:
-        render.show_lines([f"{memory.reference}  forgotten"])
+        render.show_json(forgotten=plain_memory(gone, body=True), copies=copies)
+        return
+    render.show_lines([f"{memory.reference}  forgotten"])
+    if copies:
+        render.note(f"the same memory still stands on other commits: {', '.join(copies)}")

@@ -9,7 +9,11 @@ import typer
 from cspace.cli import render
 from cspace.cli.notes_elsewhere import (
     describe_empty,
-    note_orphaned,
+    mend,
+    name_restored,
+    note_broken,
+    note_restored,
+    note_unreached,
     show_offer,
 )
 from cspace.cli.notes_show import ABBREVIATED, count_memories
@@ -35,8 +39,8 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Show how many memories there are, and what finds them.
 
     Counts come from git itself. Only the index, which is derived, is brought up to date. A memory
-    is orphaned when history does not reach its commit any more. Where none is here a remote is
-    asked once whether it has some.
+    is orphaned when history does not reach its commit any more. What a git fetch
+    brought and no sync merged is named; where none is here at all, a remote is asked once.
 
     Example: cspace notes status --json
     """
@@ -50,7 +54,10 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
     rows = [(str(one), each.memories, each.orphaned, tips[one]) for one, each in census.items()]
     if as_json:
         keys = ("namespace", "memories", "orphaned", "tip")
-        named = [dict(zip(keys, row, strict=True)) for row in rows]
+        named = [
+            dict(zip(keys, row, strict=True)) | {"copies": each.copies}
+            for each, row in zip(census.values(), rows, strict=True)
+        ]
         told = _plain_embedder(embedder)
         render.show_json(namespaces=named, index=index, embedder=told, offer=offer)
         return
@@ -59,8 +66,9 @@ def status(context: typer.Context, *, as_json: AsJson = False) -> None:
         render.show_table(("NAMESPACE", "MEMORIES", "ORPHANED", "TIP"), cells)
     else:
         render.note(describe_empty(catalog.store))
+    note_broken(catalog.store)
     show_offer(offer)
-    note_orphaned(census)
+    note_unreached(census)
     _show_index(index, embedder)
 
 
@@ -76,10 +84,13 @@ def reindex(context: typer.Context, *, as_json: AsJson = False) -> None:
 
     deps: Deps = context.obj
     catalog, (embedder, failure) = deps.notes_catalog(), _fetch(deps)
+    restored = mend(catalog.store)
     index = catalog.reindex(deps.report, None if isinstance(embedder, Missing) else embedder)
     if as_json:
-        render.show_json(index=index, embedder=_plain_embedder(embedder))
+        told = _plain_embedder(embedder)
+        render.show_json(index=index, embedder=told, restored=name_restored(restored))
     else:
+        note_restored(restored)
         _show_index(index, embedder)
     if failure is not None:
         raise failure
@@ -89,24 +100,33 @@ def verify(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Compare the index of memories with what git holds.
 
     Memory by memory, after the index took over what is new, as it does for every recall. Where
-    they differ the exit code is 8. Orphaned memories are counted, and no difference.
+    they differ the exit code is 8. Orphaned memories are counted, and no difference. What a plain
+    git notes append took away, which ran at the same time as a capture, comes back first.
 
     Example: cspace notes verify
     """
     from cspace.notes.census import take_census  # noqa: PLC0415  only what it is needed for
 
     catalog = context.obj.notes_catalog()
+    restored = mend(catalog.store)
     census, differences = take_census(catalog.store), _compare(catalog)
     if as_json:
         rows = [{"namespace": one, **render.plain(census[one])} for one in census]
-        render.show_json(namespaces=rows, differences=differences)
+        back = name_restored(restored)
+        render.show_json(namespaces=rows, differences=differences, restored=back)
     else:
+        note_restored(restored)
+        note_broken(catalog.store)
         render.show_lines(_difference_line(one) for one in differences)
         for name, tally in census.items():
             _note_odd(name, tally)
-        note_orphaned(census)
+        note_unreached(census)
     if differences:
         raise Diagnosed("the index differs from git", hint="cspace notes reindex")
+    if broken := catalog.store.broken():
+        raise Diagnosed(
+            f"{broken[0].ref} is no commit of notes", hint=f"look at it: git show {broken[0].ref}"
+        )
     if not as_json:
         many = sum(tally.memories for tally in census.values())
         render.show_lines([f"the index is what git says: {count_memories(many)}"])

@@ -99,12 +99,13 @@ class CommitFiles:
 
 
 def files_of(repository: Path, memories: Iterable[Memory]) -> tuple[CommitFiles, ...]:
-    """Return what the commits of memories changed, each commit once."""
-    from cspace.notes.files_then import files_then  # noqa: PLC0415  few commands do
+    """Return what the commits of memories changed, each commit once; say of which nobody knows."""
+    from cspace.notes.files_then import files_where_known  # noqa: PLC0415  few commands do
 
-    commits = dict.fromkeys(memory.commit for memory in memories)
-    found = ((commit, files_then(repository, commit)) for commit in commits)
-    return tuple(CommitFiles(commit, then.files, then.left_out) for commit, then in found)
+    found, missing = files_where_known(repository, (memory.commit for memory in memories))
+    for reason in missing:
+        render.note(f"{reason}: no files")
+    return tuple(CommitFiles(commit, then.files, then.left_out) for commit, then in found.items())
 
 
 def show_files(commits: Iterable[CommitFiles]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cspace.cli import render
+from cspace.cli.notes_elsewhere import name_restored, note_restored
 from cspace.cli.notes_options import AllowSecret, Remote
 from cspace.cli.options import AsJson
 from cspace.deps import Deps
@@ -48,8 +49,12 @@ def sync(
     asked = Sync(store, found, allow_secret)
     done = asked.plan() if dry_run else asked.run()
     if as_json:
-        render.show_json(remote=found.name, namespaces=list(map(_plain, done)), dry_run=dry_run)
+        render.show_json(
+            remote=found.name, namespaces=list(map(_plain, done)), dry_run=dry_run,
+            restored=name_restored(asked.restored),
+        )  # fmt: skip
     else:
+        note_restored(asked.restored)
         render.show_lines(_lines(done, found.name, dry_run=dry_run))
     refuse_partial(done, found.name)
 
@@ -92,7 +97,7 @@ def refuse_partial(done: Iterable[Synced], remote: str) -> None:
     leaks = [f"{one.namespace} was not pushed: it looks like a secret: {leak}"
              for one in left for leak in one.blocked]  # fmt: skip
     hint = (
-        "take it out: git notes --ref=cs/NAMESPACE edit COMMIT; if it is none: --allow-secret"
+        "take it out: cspace notes forget REFERENCE; if it is none: --allow-secret"
         if leaks
         else f"see what it holds: git ls-remote {remote} 'refs/notes/cs/*'"
     )

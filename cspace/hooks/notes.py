@@ -97,7 +97,10 @@ def render_suggestions(repository: Repository, prompt: str) -> str:
         return ""
     with glance.opened(repository.common_directory) as index:
         found = tuple(glance.search(index, topic.text, _LOOKED_AT)) if index else ()
-    about = [one for one in found if is_about(topic, _about(one))][:MOST_SUGGESTIONS]
+    # A memory that stands on several commits is suggested once.
+    known = {(one.summary, one.body): one for one in reversed(found)}.values()
+    about = [one for one in found if one in known and is_about(topic, _about(one))]
+    about = about[:MOST_SUGGESTIONS]
     if not about:
         return ""
     lines = "\n".join(map(_line, about))

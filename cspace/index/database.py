@@ -66,7 +66,7 @@ def translated(path: Path | None) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as error:
         raise ReadOnlyIndex(f"{path}: {error}") from error
     except (apsw.FullError, apsw.NoMemError) as error:
-        raise CspaceError(f"{path}: {error}", hint="make room on the disk: df -h") from error
+        raise ReadOnlyIndex(f"{path}: {error}", hint="make room on the disk: df -h") from error
     except apsw.Error as error:
         raise BrokenIndex(f"{path}: {error}", hint="cspace notes reindex") from error
 

@@ -19,6 +19,7 @@ from cspace.index.words import Asked, asked_of
 
 # As many of each order are fused; more than anybody is shown.
 DEPTH = 100
+_ENTRY = "key, title, text, payload, time"
 # So near at least must be what shares no word with a query. With the default model no answer of
 # bench/recall_set is farther, at whatever place; texts on two subjects have 0.0 to 0.2.
 LEAST_NEARNESS = 0.12
@@ -153,23 +154,33 @@ class Index:
             finally:
                 self.db.execute("detach old")
 
-    def newest(self, filters: Filters, limit: int | None) -> tuple[int, tuple[Entry, ...]]:
+    def newest(
+        self, filters: Filters, limit: int | None, without: Iterable[str] = ()
+    ) -> tuple[int, tuple[Entry, ...]]:
         """Return how many items filters let through, and the newest of them, the oldest first.
 
         Of one time, they are in the order of their keys.
+
+        Args:
+            without: keys of items that do not count.
         """
         with translated(self.path), self.db:
             allowed = allow(self.db, filters)
-            only = "" if allowed is None else "where id in (select item from temp.allowed)"
-            total = (
-                self.db.execute("select count(*) from items").get if allowed is None else allowed
-            )
-            sql = f"select key, title, text, payload, time from items {only}"  # noqa: S608  no value is in it
-            rows = self.db.execute(
-                f"{sql} order by time desc, key desc limit ?", (-1 if limit is None else limit,)
-            )
+            only = "where key not in (select value from json_each(?1))"
+            only += "" if allowed is None else " and id in (select item from temp.allowed)"
+            left = json.dumps(list(without))
+            total = self.db.execute(f"select count(*) from items {only}", (left,)).get  # noqa: S608  no value is in it
+            sql = f"select {_ENTRY} from items {only} order by time desc, key desc limit ?2"  # noqa: S608  see above
+            rows = self.db.execute(sql, (left, -1 if limit is None else limit))
             found = tuple(Entry(*row) for row in rows)[::-1]
         return total, found
+
+    def repeated(self) -> tuple[Entry, ...]:
+        """Return the items whose text other items have too."""
+        several = "select digest from items group by digest having count(*) > 1"
+        with translated(self.path):
+            rows = self.db.execute(f"select {_ENTRY} from items where digest in ({several})")  # noqa: S608  see above
+            return tuple(Entry(*row) for row in rows)
 
     def search(
         self, query: str, vector: bytes | None, filters: Filters, limit: int

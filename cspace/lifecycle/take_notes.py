@@ -20,6 +20,7 @@ from cspace.git_import import blob_reader, find_place
 from cspace.git_notes import list_notes, write_notes
 from cspace.instance.notes_merge import BUSY, merge_notes
 from cspace.leaks.scan import scan
+from cspace.notes.forgetting import without_forgotten
 from cspace.notes.memory import settle
 from cspace.notes.merge import merge_notes as unite
 from cspace.notes.namespaces import PREFIX, Namespace
@@ -159,10 +160,13 @@ def _unite_one(
 def _clean(
     taken: _Taken, namespace: Namespace, commit: str, here: Note, there: Note
 ) -> Iterator[bytes]:
-    """Yield the bytes of each part of a note that the host has not, and that holds no secret."""
+    """Yield the bytes of each part of a note that the host has not, and that holds no secret.
+
+    Without what is forgotten on either side: nobody has to look at it any more.
+    """
     known = {record.id for record in here.records}
     place = f"{namespace}:{commit[:ABBREVIATED]}"
-    for record in there.records:
+    for record in without_forgotten((*here.records, *there.records)):
         if record.id not in known:
             if said := next(find_leaks(record), None):
                 field_, leak = said

@@ -12,7 +12,7 @@ from cspace.errors import CommandFailed, CspaceError
 from cspace.index.embedder import Embedder, Missing
 from cspace.notes.catalog import Catalog
 from cspace.notes.draft import Draft
-from cspace.notes.files_then import FilesThen, files_then
+from cspace.notes.files_then import FilesThen, files_where_known
 from cspace.notes.listing import Listed, Wanted
 from cspace.notes.lookalikes import find_lookalikes
 from cspace.notes.memory import Memory
@@ -78,9 +78,9 @@ class NotesCaller:
         return self.store.find(reference) or (self.store.get(reference),)
 
     def files(self, memories: Iterable[Memory]) -> tuple[tuple[str, FilesThen], ...]:
-        """Return what the commits of memories changed, each commit once."""
-        commits = dict.fromkeys(memory.commit for memory in memories)
-        return tuple((one, files_then(self.store.repository, one)) for one in commits)
+        """Return what the commits of memories changed, each commit once that is one and is here."""
+        commits = (memory.commit for memory in memories)
+        return tuple(files_where_known(self.store.repository, commits)[0].items())
 
     def list(self, wanted: Wanted) -> Listed:
         """List memories by time."""

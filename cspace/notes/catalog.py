@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
 from cspace.notes.anchors import commits_touching
 from cspace.notes.catalogued import FORMAT, memory_of
+from cspace.notes.copies import anchor_of, find_copies, without_copies
 from cspace.notes.draft import MAX_TAGS
 from cspace.notes.indexfile import IndexFile, build_in_memory
 from cspace.notes.listing import Listed, Wanted, list_memories, number_memories
@@ -193,9 +194,17 @@ class Catalog:
         with contextlib.suppress(CspaceError, OSError):
             if self.refresh_if_small(MOST_CHANGES):
                 with contextlib.closing(Index.open(self.path)) as index:
-                    total, found = index.newest(_filters(wanted), wanted.limit)
+                    hidden = self._copies(index)
+                    total, found = index.newest(_filters(wanted), wanted.limit, without=hidden)
                 return number_memories(map(memory_of, found), total - len(found))
-        return list_memories(self.store.iter_memories(wanted.namespaces or None), wanted)
+        memories = self.store.iter_memories(wanted.namespaces or None)
+        return list_memories(without_copies(self.store.repository, memories), wanted)
+
+    def _copies(self, index: Index) -> tuple[str, ...]:
+        """Return the keys of memories that are listed once, on another commit."""
+        several = {one.key: memory_of(one) for one in index.repeated()}
+        hidden = find_copies(self.store.repository, several.values())
+        return tuple(key for key, memory in several.items() if anchor_of(memory) in hidden)
 
     def recall(self, question: Question, embedder: Embedder | Missing | None = None) -> Recalled:
         """Find the memories that a question is about, those just captured too.
@@ -228,8 +237,13 @@ class Catalog:
         with self._opened() as index:
             vector, reason = self._query_vector(index, question.query, embedder)
             filters = self._filters(index, question)
-            found = index.search(question.query, vector, filters, question.limit)
-            hits = tuple(map(_recollection, found))
+
+            def search(limit: int) -> tuple[Recollection, ...]:
+                return tuple(
+                    map(_recollection, index.search(question.query, vector, filters, limit))
+                )
+
+            hits = _once(self.store.repository, search, question.limit)
             if vector is None:
                 return Recalled(hits, Mode.LEXICAL, reason)
             return Recalled(hits, Mode.HYBRID, without_vector=index.count_missing())
@@ -393,6 +407,17 @@ def _one(value: str | None) -> tuple[str, ...]:
 def _counts(index: Index) -> dict[Namespace, int]:
     said = index.count("namespace")
     return {one: said[one.value] for one in Namespace if one.value in said}
+
+
+def _once(
+    repository: Path, search: Callable[[int], tuple[Recollection, ...]], limit: int
+) -> tuple[Recollection, ...]:
+    """Return what was found without copies of it, in whose place others come."""
+    hits = search(limit)
+    if hidden := find_copies(repository, (one.memory for one in hits)):
+        hits = search(2 * limit)
+        hidden = find_copies(repository, (one.memory for one in hits)) or hidden
+    return tuple(one for one in hits if anchor_of(one.memory) not in hidden)[:limit]
 
 
 def _recollection(hit: Hit) -> Recollection:

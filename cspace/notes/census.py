@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cspace.notes.memory import Memory, settle
 from cspace.notes.namespaces import Namespace
-from cspace.notes.orphans import count_orphans, place_memories
+from cspace.notes.orphans import count_copies, count_orphans, place_memories
 from cspace.notes.store import NotesStore
 
 
@@ -18,7 +18,8 @@ class Tally:
         commits: how many objects have a note.
         stray: notes in which somebody else's bytes stand too.
         edited: memories that were changed after they were written.
-        orphaned: memories on commits that history does not reach.
+        orphaned: memories that stand only on commits that history does not reach.
+        copies: memories on such commits that stand on a reached one, too.
     """
 
     commits: int = 0
@@ -26,6 +27,7 @@ class Tally:
     stray: int = 0
     edited: int = 0
     orphaned: int = 0
+    copies: int = 0
 
 
 def take_census(store: NotesStore) -> dict[Namespace, Tally]:
@@ -39,7 +41,8 @@ def take_census(store: NotesStore) -> dict[Namespace, Tally]:
             commits, stray = commits + 1, stray + bool(note.stray)
         memories[namespace], notes[namespace] = found, (commits, stray)
     everything = (one for found in memories.values() for one in found)
-    orphaned = count_orphans(place_memories(store.repository, everything))
+    placed = place_memories(store.repository, everything)
+    orphaned, copies = count_orphans(placed), count_copies(placed)
     return {
         one: Tally(
             commits=notes[one][0],
@@ -47,6 +50,7 @@ def take_census(store: NotesStore) -> dict[Namespace, Tally]:
             stray=notes[one][1],
             edited=sum(memory.record.edited for memory in found),
             orphaned=orphaned.get(one, 0),
+            copies=copies.get(one, 0),
         )
         for one, found in memories.items()
     }

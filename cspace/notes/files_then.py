@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,11 +70,31 @@ def files_then(repository: Path, commit: str) -> FilesThen:
     return FilesThen(files, len(changed) - len(shown))
 
 
+def files_where_known(
+    repository: Path, commits: Iterable[str]
+) -> tuple[dict[str, FilesThen], tuple[str, ...]]:
+    """Return what each commit changed, and why nothing is said of the others."""
+    found: dict[str, FilesThen] = {}
+    missing: list[str] = []
+    for commit in dict.fromkeys(commits):
+        try:
+            found[commit] = files_then(repository, commit)
+        except NotFound as error:
+            missing.append(str(error))
+    return found, tuple(missing)
+
+
 def _changed(repository: Path, commit: str) -> list[Change]:
-    if object_types(repository, [commit]).get(commit) != "commit":
+    kind = object_types(repository, [commit]).get(commit)
+    if kind is None:
         raise NotFound(
             f"commit {commit} is not in this repository",
             hint="a shallow or rewritten history lacks it; the note itself: cspace notes show",
+        )
+    if kind != "commit":
+        raise NotFound(
+            f"{commit} is a {kind}, which changed no files",
+            hint="the note itself: cspace notes show",
         )
     words = ("diff-tree", "--root", "--diff-merges=first-parent", "--no-commit-id", "-r", "-z")
     more = ("--raw", "--no-renames", "--no-abbrev", commit)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from cspace.notes.forgetting import removed_ids
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import Note
 from cspace.notes.record import RESOLUTION, TOMBSTONE, Record
@@ -49,7 +50,7 @@ def settle(namespace: Namespace, commit: str, note: Note) -> tuple[Memory, ...]:
 
     Without removed ones; resolutions and tombstones are folded in, and are none themselves.
     """
-    removed = removed_ids(note)
+    removed = removed_ids(note.records)
     living: dict[str, Record] = {}
     resolutions: dict[str, Record] = {}
     for record in note.records:
@@ -76,11 +77,6 @@ def remember(record: Record, commit: str, ordered: Sequence[str]) -> Memory:
     place = f"{record.namespace}:{commit[:SHORT_COMMIT]}"
     reference = f"{place}/{_short(record.id, ordered)}" if len(ordered) > 1 else place
     return Memory(record, commit, reference, "open" if record.namespace.has_status else None)
-
-
-def removed_ids(note: Note) -> frozenset[str]:
-    """Return the ids that a note's tombstones name."""
-    return frozenset(one.of for one in note.records if one.type == TOMBSTONE and one.of)
 
 
 def _status(memory: Memory, resolutions: Mapping[str, Record]) -> Memory:

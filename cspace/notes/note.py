@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -168,6 +169,11 @@ def parse_note(namespace: Namespace, content: bytes) -> Note:
     reading = _Reading(namespace, content)
     reading.read_all()
     return Note(tuple(reading.records), tuple(reading.stray))
+
+
+def write_note(stray: Iterable[bytes], records: Iterable[bytes]) -> bytes:
+    """Return a note of what is no record, and of records' bytes, an empty line between each two."""
+    return b"\n".join((*(part + b"\n" for part in stray), *records))
 
 
 def append_record(content: bytes, record: bytes) -> bytes:

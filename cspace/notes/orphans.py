@@ -43,6 +43,11 @@ class Placed:
         """Whether nothing that history reaches leads to this memory."""
         return self.standing in (Standing.ORPHANED, Standing.GONE) and not self.is_rescued
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether history reaches the same memory, and not this one."""
+        return self.standing in (Standing.ORPHANED, Standing.GONE) and self.is_rescued
+
 
 def place_memories(repository: Path, memories: Iterable[Memory]) -> tuple[Placed, ...]:
     """Say of each memory how its commit stands; asks git three times, however many there are."""
@@ -63,7 +68,16 @@ def place_memories(repository: Path, memories: Iterable[Memory]) -> tuple[Placed
 
 def count_orphans(placed: Iterable[Placed]) -> dict[Namespace, int]:
     """Count the orphans of each namespace that has some."""
-    counted = Counter(one.memory.namespace for one in placed if one.is_orphan)
+    return _count(one for one in placed if one.is_orphan)
+
+
+def count_copies(placed: Iterable[Placed]) -> dict[Namespace, int]:
+    """Count what stands on a reached commit too, of each namespace that has some."""
+    return _count(one for one in placed if one.is_copy)
+
+
+def _count(placed: Iterable[Placed]) -> dict[Namespace, int]:
+    counted = Counter(one.memory.namespace for one in placed)
     return {namespace: counted[namespace] for namespace in Namespace if counted[namespace]}
 
 

@@ -6,11 +6,13 @@ by then: what was captured in between is gone. Git's log of the ref still tells 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from cspace.git_notes import Move, changed_notes, list_moves, list_notes
+from cspace.git_notes import Move, list_moves, read_moves
 from cspace.git_notes_tree import CAREFUL, NotesTree
+from cspace.notes.forgetting import drop_forgotten
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
 from cspace.notes.record import Record
@@ -30,10 +32,11 @@ def find_overwritten(repository: Path, namespace: Namespace, notes: NotesTree) -
         return {}
     lost: dict[tuple[str, str], Record] = {}
     meant: set[tuple[str, str]] = set()
-    for move in list_moves(repository, namespace.ref):
-        if move.said.endswith(f"\n{CAREFUL}"):
-            break
-        for name, record, is_meant in _vanished(repository, namespace, notes, move):
+    moves = itertools.takewhile(
+        lambda move: not move.said.endswith(f"\n{CAREFUL}"), list_moves(repository, namespace.ref)
+    )
+    for move, changed in read_moves(repository, tuple(moves)):
+        for name, record, is_meant in _vanished(namespace, notes, move, changed):
             if is_meant:
                 meant.add((name, record.id))
             else:
@@ -42,15 +45,17 @@ def find_overwritten(repository: Path, namespace: Namespace, notes: NotesTree) -
 
 
 def _vanished(
-    repository: Path, namespace: Namespace, notes: NotesTree, move: Move
+    namespace: Namespace,
+    notes: NotesTree,
+    move: Move,
+    changed: Mapping[str, tuple[str | None, str | None]],
 ) -> Iterator[tuple[str, Record, bool]]:
     """Yield each object and record that a move took away, and whether it was meant."""
-    before = list_notes(repository, move.old)
-    for name, blob in changed_notes(repository, move.old, move.new).items():
-        if name not in before:
+    for name, (before, after) in changed.items():
+        if before is None:
             continue
-        old = parse_note(namespace, notes.reader.read(before[name]) or b"")
-        new = parse_note(namespace, (notes.reader.read(blob) if blob else None) or b"")
+        old = parse_note(namespace, notes.reader.read(before) or b"")
+        new = parse_note(namespace, (notes.reader.read(after) if after else None) or b"")
         there = {one.id for one in new.records}
         # One who replaces a note says something new on it.
         is_new = bool(there - {one.id for one in old.records} or {*new.stray} - {*old.stray})
@@ -67,5 +72,5 @@ def _restored(
     for (name, one), record in sorted(lost.items(), key=lambda each: each[1].timestamp):
         content = contents.get(name, notes.read(name) or b"")
         if all(known.id != one for known in parse_note(namespace, content).records):
-            contents[name] = append_record(content, record.source)
+            contents[name] = drop_forgotten(namespace, append_record(content, record.source))
     return contents

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from cspace.errors import Conflict, NotFound
 from cspace.git_notes_tree import NotesTree
-from cspace.notes.memory import Memory, remember, removed_ids, settle
+from cspace.notes.forgetting import drop_forgotten, removed_ids
+from cspace.notes.memory import Memory, remember, settle
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
 from cspace.notes.record import Record, dump_record
@@ -19,7 +20,7 @@ _FIELDS = ("phase", "tags", "severity", "category", "file", "line", "of")
 
 @dataclass(slots=True)
 class Page:
-    """What stands on a commit, and what it becomes; no byte of it is lost."""
+    """What stands on a commit, and what it becomes; only what is forgotten loses its bytes."""
 
     namespace: Namespace
     commit: str
@@ -55,15 +56,17 @@ class Page:
         """
         # Not parsed for a new one: the time of a capture does not grow with what is there.
         ids = {one.decode("ascii") for one in _ID.findall(self.content)}
-        known = self._known(record) if record.id in ids else None
+        # Of a forgotten one no more than its tombstone names it.
+        known = self._known(record) if record.id.encode("ascii") in self.content else None
         if known is None:
-            self.content = append_record(self.content, dump_record(record))
+            whole = append_record(self.content, dump_record(record))
+            self.content = drop_forgotten(self.namespace, whole)
             self.is_changed = True
         return remember(known or record, self.commit, sorted(ids | {record.id})), known is None
 
     def _known(self, record: Record) -> Record | None:
         note = parse_note(self.namespace, self.content)
-        if record.id in removed_ids(note):
+        if record.id in removed_ids(note.records):
             raise Conflict(
                 f"{self.namespace}:{self.commit[:7]}/{record.id}: it was forgotten on this commit",
                 hint="say it in other words, or capture it on another commit",

@@ -15,6 +15,7 @@ from cspace.errors import CommandFailed, CspaceError, UsageError
 from cspace.events import Report, ignore, phase
 from cspace.git_remote import DEFAULT, GitRemote, choose_remote
 from cspace.notes.namespaces import PREFIX, Namespace
+from cspace.notes.union import unite
 
 TRACKING = "refs/cspace/notes"
 # For an answer; a fetch and a push take as long as they take.
@@ -137,14 +138,21 @@ class Offer:
 
 
 def find_offer(repository: Path, seconds: float = QUICK_SECONDS) -> Offer | None:
-    """Ask the remote, once, whether it has notes where there are none here.
+    """Look for notes of a remote that a `git fetch` brought and no sync has merged.
 
-    For `status`; where notes are here, nobody is asked.
+    For `status`. Where no notes are here at all, the remote is asked once.
 
     Returns:
-        None where notes are here, there is no remote, it has none, or it does not answer in time.
+        None where there are none, there is no remote, or it does not answer in time.
     """
     here = git.list_refs(repository, PREFIX.rstrip("/"))
+    for name in list_remotes(repository):
+        known = NotesRemote(repository, name).list_known()
+        waiting = tuple(
+            one for one, tip in known.items() if _brings(repository, one, here.get(one.ref), tip)
+        )
+        if waiting:
+            return Offer(name, waiting)
     if any(one.ref in here for one in Namespace):
         return None
     try:
@@ -153,6 +161,18 @@ def find_offer(repository: Path, seconds: float = QUICK_SECONDS) -> Offer | None
     except CspaceError:
         return None
     return Offer(remote.name, tuple(one for one in Namespace if one in there)) if there else None
+
+
+def _brings(repository: Path, namespace: Namespace, ours: str | None, theirs: str) -> bool:
+    """Tell whether a remote's notes hold what ours do not."""
+    if ours in (None, theirs):
+        return ours is None
+    try:
+        if git.is_ancestor(repository, theirs, ours):
+            return False
+        return bool(unite(repository, namespace, ours, theirs).incoming)
+    except CspaceError:
+        return False  # it is no commit of notes; a sync says so
 
 
 def _silent(repository: Path) -> dict[str, str]:

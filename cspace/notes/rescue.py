@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cspace import git, git_history, git_notes
 from cspace.errors import Conflict, NotFound, UsageError
-from cspace.notes.memory import removed_ids
+from cspace.notes.forgetting import without_forgotten
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
 from cspace.notes.orphans import Placed, Standing, place_memories
@@ -140,14 +140,12 @@ def _living(namespace: Namespace, content: bytes) -> tuple[bytes, ...]:
 
     A tombstone stays behind: on its new commit somebody may have captured that very text anew.
     """
-    note = parse_note(namespace, content)
-    removed = removed_ids(note)
-    living = {one.id for one in note.records if one.type not in (RESOLUTION, TOMBSTONE)} - removed
+    records = without_forgotten(parse_note(namespace, content).records)
+    living = {one.id for one in records if one.type not in (RESOLUTION, TOMBSTONE)}
     return tuple(
         one.source
-        for one in note.records
-        if one.id not in removed
-        and (one.id in living or (one.type == RESOLUTION and one.of in living))
+        for one in records
+        if one.id in living or (one.type == RESOLUTION and one.of in living)
     )
 
 

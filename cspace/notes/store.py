@@ -14,7 +14,7 @@ from cspace.errors import Conflict, NotFound, UsageError
 from cspace.files import Owner
 from cspace.git_import import BlobReader, Place, blob_reader
 from cspace.git_notes import change_notes, list_notes, read_notes
-from cspace.git_notes_tree import NotesTree
+from cspace.git_notes_tree import CAREFUL, NotesTree
 from cspace.notes.draft import Draft, check_body, check_draft
 from cspace.notes.memory import Memory, settle
 from cspace.notes.namespaces import PREFIX, Namespace
@@ -171,7 +171,7 @@ class NotesStore:
 
     def _notes(self, namespace: Namespace, start: str = "") -> Iterator[tuple[str, Note]]:
         """Yield the notes of the objects whose ids start so."""
-        tip = git.list_refs(self.repository, namespace.ref).get(namespace.ref)
+        tip = git.list_commit_refs(self.repository, namespace.ref).get(namespace.ref)
         if tip is None:
             return
         commits: dict[str, list[str]] = {}
@@ -185,8 +185,13 @@ class NotesStore:
 
     def tips(self) -> dict[Namespace, str]:
         """Return the commit that each namespace which has notes is at."""
-        refs = git.list_refs(self.repository, PREFIX.rstrip("/"))
+        refs = git.list_commit_refs(self.repository, PREFIX.rstrip("/"))
         return {one: refs[one.ref] for one in Namespace if one.ref in refs}
+
+    def broken(self) -> tuple[Namespace, ...]:
+        """Return the namespaces whose ref is at no commit: nothing is read of them."""
+        refs, tips = git.list_refs(self.repository, PREFIX.rstrip("/")), self.tips()
+        return tuple(one for one in Namespace if one.ref in refs and one not in tips)
 
     def resolve(self, reference: str, text: str, *, allow_secret: bool = False) -> Memory:
         """Say how a blocker or a review finding was settled, and return it as it is now.
@@ -214,19 +219,49 @@ class NotesStore:
     def forget(self, reference: str) -> Memory:
         """Remove a memory from its commit for good, and return what it was.
 
-        Git's history of the notes still has it.
+        Its note keeps a tombstone only; git's history of the notes still has its bytes.
         """
         memory = self.get(reference)
         self._say(memory, TOMBSTONE, "Removes", "")
         return memory
 
-    def mend(self) -> None:
+    def iter_copies(self, memory: Memory) -> Iterator[Memory]:
+        """Yield the same memory on other commits, where somebody captured or git carried it."""
+        for one in self._read(memory.namespace):
+            if one.id == memory.id and one.commit != memory.commit:
+                yield one
+
+    def mend(self) -> tuple[Memory, ...]:
         """Bring back what a `git notes append` took away that ran at the same time as a capture.
 
-        Every write does so in its namespace.
+        Every write does so in its namespace; where it was the last, this costs no more than a look
+        at the ref.
+
+        Returns:
+            The memories that are there again.
+
+        Raises:
+            Conflict: the lock or the ref could not be had.
+            CspaceError: the repository can not be written.
         """
-        for namespace in self.tips():
-            self._change(namespace, lambda _: {})
+        said = git.list_subjects(self.repository, PREFIX.rstrip("/"))
+        doubtful = [one for one in Namespace if said.get(one.ref, CAREFUL) != CAREFUL]
+        return tuple(memory for one in doubtful for memory in self._mend(one))
+
+    def _mend(self, namespace: Namespace) -> tuple[Memory, ...]:
+        back: list[Memory] = []
+
+        def plan(notes: NotesTree) -> Mapping[str, bytes]:
+            back.clear()
+            for commit, after in notes.restored.items():
+                before = parse_note(namespace, notes.read_stored(commit) or b"")
+                ids = {one.id for one in settle(namespace, commit, before)}
+                there = settle(namespace, commit, parse_note(namespace, after))
+                back.extend(one for one in there if one.id not in ids)
+            return {}
+
+        self._change(namespace, plan)
+        return tuple(back)
 
     def _say(self, memory: Memory, type_: str, verb: str, text: str) -> Page:
         """Add a record about a memory, and return the note with it."""

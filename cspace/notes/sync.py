@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from cspace import files, git, git_foreign_notes
 from cspace.errors import CommandFailed, Conflict, CspaceError, expected
+from cspace.git_objects import object_type
+from cspace.notes.memory import Memory
 from cspace.notes.namespaces import PREFIX, Namespace
 from cspace.notes.outgoing import Leaked, find_leaks
 from cspace.notes.remote import NotesRemote
@@ -65,11 +67,13 @@ class Sync:
 
     Attributes:
         allow_secret: push what looks like a secret, too.
+        restored: memories that git's own command had taken away, and that came back before.
     """
 
     store: NotesStore
     remote: NotesRemote
     allow_secret: bool = False
+    restored: tuple[Memory, ...] = ()
     _done: dict[Namespace, Synced] = field(default_factory=dict)
 
     def plan(self) -> tuple[Synced, ...]:
@@ -89,6 +93,7 @@ class Sync:
             CommandFailed: the remote can not be reached, or refuses what did not move.
         """
         with self._locked():
+            self.restored = self.store.mend()
             before: dict[Namespace, str] = {}
             refused: dict[Namespace, str] = {}
             for attempt in range(TRIES):
@@ -137,6 +142,8 @@ class Sync:
         try:
             if namespace.ref in git.notes_in_merge(self.store.repository):
                 raise Conflict("you are merging notes there: git notes merge --commit or --abort")
+            if ours is not None and object_type(self.store.repository, ours) != "commit":
+                raise Conflict(f"{namespace.ref} here is no commit of notes")
             if theirs is not None:
                 git_foreign_notes.check_notes(self.store.repository, theirs)
         except (CspaceError, OSError) as error:

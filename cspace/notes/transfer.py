@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from cspace import git_notes, git_objects
 from cspace.errors import CspaceError, UsageError
 from cspace.git_import import Place
+from cspace.notes.forgetting import drop_forgotten, removed_ids
 from cspace.notes.namespaces import Namespace
 from cspace.notes.note import append_record, parse_note
 from cspace.notes.outgoing import Leaked, scan_note
@@ -75,7 +76,7 @@ class Imported:
     """What an import did, or would.
 
     Attributes:
-        records: how many the file holds; new: how many were not here.
+        records: how many the file holds that were not forgotten; new: how many were not here.
         commits: how many notes changed.
         absent: commits that are not in this repository; their memories are orphans.
     """
@@ -95,11 +96,16 @@ def import_notes(
         UsageError: a line is none of ours, or holds what looks like a secret; nothing was written.
     """
     contents = _read(store.place, lines)
+    here_before = _here(store, contents)
+    for namespace, notes in contents.items():
+        for commit, content in notes.items():
+            gone = removed_ids(here_before.get((namespace, commit), ()))
+            notes[commit] = drop_forgotten(namespace, content, gone)
+    before = {(*place, one.id) for place, records in here_before.items() for one in records}
     if not allow_secret:
         _refuse_leaks(contents)
     commits = sorted({commit for notes in contents.values() for commit in notes})
     here = git_objects.object_sizes(store.repository, commits)
-    before = _ids(store, contents)
     ids = {
         (namespace, commit, one.id)
         for namespace, notes in contents.items()
@@ -113,19 +119,19 @@ def import_notes(
     return Imported(len(ids), len(ids - before), changed, absent)
 
 
-def _ids(
+def _here(
     store: NotesStore, wanted: Mapping[Namespace, Mapping[str, bytes]]
-) -> frozenset[tuple[Namespace, str, str]]:
-    """Return the records that stand here on the commits that are wanted."""
-    found = set()
+) -> dict[tuple[Namespace, str], tuple[Record, ...]]:
+    """Return the records that stand here on each of the commits that are wanted."""
+    found = {}
     for namespace, tip in store.tips().items():
         notes = list_notes(store.repository, tip)
         asked = {one: notes[one] for one in wanted.get(namespace, ()) if one in notes}
         contents = dict(git_notes.read_notes(store.repository, sorted(set(asked.values()))))
         for commit, blob in asked.items():
             records = parse_note(namespace, contents.get(blob, b"")).records
-            found |= {(namespace, commit, one.id) for one in records}
-    return frozenset(found)
+            found[namespace, commit] = records
+    return found
 
 
 def _read(place: Place, lines: Iterable[bytes]) -> dict[Namespace, dict[str, bytes]]:

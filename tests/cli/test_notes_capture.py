@@ -194,6 +194,15 @@ def test_one_of_several_on_a_commit_is_named_by_its_id(repo: Path) -> None:
     assert [one["summary"] for one in document("list", cwd=repo)["memories"]] == ["Two"]
 
 
+def test_forgetting_names_the_same_memory_on_other_commits(repo: Path) -> None:
+    first = capture(repo, "decisions", "Chose RS256", body="Why.")
+    commit(repo, "a.txt")
+    second = capture(repo, "decisions", "Chose RS256", body="Why.")
+    done = notes("forget", second, "--yes", cwd=repo)
+    assert f"still stands on other commits: {first}" in done.stderr
+    assert document("forget", first, "--yes", cwd=repo)["copies"] == []
+
+
 def test_files_of_the_commit_are_shown_as_they_were(repo: Path) -> None:
     commit(repo, "a.txt", "before\n")
     reference = capture(repo, "decisions", "About a")

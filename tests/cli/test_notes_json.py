@@ -28,12 +28,12 @@ KEYS = {
     "recall first": {"mode", "reason", "hits"},
     "recall first --files": {"mode", "reason", "hits", "files"},
     "status": {"namespaces", "index", "embedder", "offer"},
-    "reindex": {"index", "embedder"},
-    "verify": {"namespaces", "differences"},
+    "reindex": {"index", "embedder", "restored"},
+    "verify": {"namespaces", "differences", "restored"},
     "resolve {reference} --text t": {"memory"},
     "rescue": {"proposals", "rescued", "applied"},
     "configure": {"changes", "notices", "dry_run"},
-    "forget {reference} --yes": {"forgotten"},
+    "forget {reference} --yes": {"forgotten", "copies"},
 }
 
 
@@ -64,7 +64,9 @@ def test_status_says_what_the_index_holds_and_what_embeds(repo: Path) -> None:
     told = document("status", cwd=repo)
     assert set(told["index"]) == INDEX
     assert set(told["embedder"]) == {"id", "reason", "hint"}
-    assert set(told["namespaces"][0]) == {"namespace", "memories", "orphaned", "tip"}
+    assert set(told["namespaces"][0]) == {
+        "namespace", "memories", "orphaned", "copies", "tip",
+    }  # fmt: skip
 
 
 def test_bytes_that_are_no_utf_8_are_told_apart(repo: Path) -> None:

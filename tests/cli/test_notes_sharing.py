@@ -28,7 +28,7 @@ def test_a_fresh_clone_is_told_what_its_remote_has_and_gets_it(
     run_git(shared, "clone", "--quiet", str(tmp_path / "hub.git"), str(tmp_path / "fresh"))
     fresh = tmp_path / "fresh"
     told = notes("status", cwd=fresh, env=OFFLINE).stderr
-    assert "origin has memories of commits (decisions): cspace notes sync origin" in told
+    assert "origin has memories that are not here (decisions): cspace notes sync origin" in told
     assert "cspace notes sync origin" in notes("list", cwd=fresh).stderr
     assert "cspace notes sync origin" in notes("recall", "RS256", cwd=fresh, ok=3).stderr
     assert notes("sync", "origin", cwd=fresh).stdout == "decisions: 1 received, 0 sent\n"

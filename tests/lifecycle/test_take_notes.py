@@ -72,6 +72,31 @@ def test_memories_of_both_sides_on_one_commit_and_on_others_are_all_there(pair: 
     assert pair.here() == set(each)
 
 
+def test_a_forgotten_text_is_in_no_note_after_it_was_taken_and_holds_up_nothing(
+    pair: Pair,
+) -> None:
+    leaked = Draft(Namespace.BLOCKERS, "About a token", f"token {TOKEN}\n")
+    for store in (pair.host, pair.agent):
+        one = store.capture(leaked, allow_secret=True).memory
+    pair.agent.resolve(one.reference, f"It is {TOKEN}.", allow_secret=True)
+    pair.host.forget(one.reference)
+    assert pair.take() == ()
+    pair.agent.forget(one.reference)
+    pair.agent.capture(draft("the agent"))
+    assert pair.take() == ()
+    shown = git(pair.host.repository, "notes", "--ref=cs/blockers", "show")
+    assert TOKEN not in shown
+    assert pair.here() == {"About the agent"}
+
+
+def test_what_the_agent_forgot_leaves_the_hosts_note_and_is_named(pair: Pair) -> None:
+    one = pair.host.capture(draft("host")).memory
+    pair.agent.capture(draft("host"))
+    pair.agent.forget(one.reference)
+    assert pair.take() == (f"memories that were forgotten there, and so here too: {one.reference}",)
+    assert "Because of host" not in git(pair.host.repository, "notes", "--ref=cs/decisions", "show")
+
+
 def test_repeated_it_moves_nothing(pair: Pair) -> None:
     pair.host.capture(draft("host"))
     pair.agent.capture(draft("agent"))

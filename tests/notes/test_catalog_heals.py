@@ -16,7 +16,7 @@ import pytest
 
 from cspace import proc
 from cspace.errors import CspaceError
-from cspace.index.database import BrokenIndex
+from cspace.index.database import BrokenIndex, ReadOnlyIndex, translated
 from cspace.index.index import Index
 from cspace.notes.catalog import Catalog
 from cspace.notes.catalogued import group_of_key
@@ -252,3 +252,11 @@ def test_what_a_killed_writer_left_is_not_played_back_into_a_new_index(catalog: 
     catalog.reindex(lambda _: None, None)
     assert is_whole(catalog)
     assert not journal.exists()
+
+
+def test_an_index_on_a_full_disk_is_one_that_can_not_be_written(tmp_path: Path) -> None:
+    connection = apsw.Connection(str(tmp_path / "full.db"))
+    connection.execute("create table held (text); pragma max_page_count = 3")
+    with pytest.raises(ReadOnlyIndex, match="disk is full") as told, translated(tmp_path):
+        connection.execute("insert into held values (zeroblob(100000))")
+    assert told.value.hint == "make room on the disk: df -h"

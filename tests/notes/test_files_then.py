@@ -9,7 +9,13 @@ import pytest
 
 from cspace import proc
 from cspace.errors import NotFound
-from cspace.notes.files_then import MAX_FILE_BYTES, MAX_FILES, FileThen, files_then
+from cspace.notes.files_then import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    FileThen,
+    files_then,
+    files_where_known,
+)
 
 
 def commit(repo: Path, **files: bytes) -> str:
@@ -72,3 +78,12 @@ def test_a_name_that_is_no_text_is_the_file_s_name(repo: Path) -> None:
 def test_a_commit_that_is_not_there_is_named(repo: Path) -> None:
     with pytest.raises(NotFound, match="0" * 40):
         files_then(repo, "0" * 40)
+
+
+def test_a_commit_that_is_not_there_and_a_file_hide_no_other_commit(repo: Path) -> None:
+    one = commit(repo, key=b"RS256\n")
+    blob = proc.run("git", "-C", repo, "rev-parse", "HEAD:key").text
+    found, missing = files_where_known(repo, [blob, "0" * 40, one, one])
+    assert list(found) == [one]
+    assert f"{blob} is a blob, which changed no files" in missing
+    assert len(missing) == 2

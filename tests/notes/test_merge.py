@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import time
 from datetime import timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from cspace.notes.forgetting import drop_forgotten, without_forgotten
 from cspace.notes.memory import settle
 from cspace.notes.merge import merge_notes
 from cspace.notes.note import append_record, parse_note
-from cspace.notes.record import Record, dump_record
+from cspace.notes.record import Record, dump_record, identity
 from tests.notes.test_note import BODIES, DECISIONS, NOW, OLD, note_of, record
 
+
+def stone_of(one: Record) -> Record:
+    summary = f"Removes {one.id}"
+    id_ = identity(DECISIONS, "tombstone", None, summary, "")
+    return Record(DECISIONS, id_, "tombstone", NOW + timedelta(days=1), summary, "", of=one.id)
+
+
 PLAIN = some.sampled_from([b"LGTM\n", b"one\n\ntwo\n", b"two\n", b"---\nid: x\n", b"\n", OLD])
-RECORDS = some.builds(record, some.sampled_from(["One", "Two", "Three"]), BODIES)
+_NAMES = some.sampled_from(["One", "Two", "Three"])
+_SHORT = some.builds(record, _NAMES, some.just("body"))
+RECORDS = some.one_of(some.builds(record, _NAMES, BODIES), _SHORT, _SHORT.map(stone_of))
 CONTENTS = some.builds(
     lambda plain, records, late: append_record(
         append_record(plain, note_of(*records)) if records else plain, late
@@ -32,7 +43,8 @@ def ids(content: bytes) -> set[str]:
 @given(some.lists(CONTENTS, min_size=1, max_size=3))
 def test_a_merge_is_the_union_in_any_order_and_changes_nothing_more(contents: list[bytes]) -> None:
     merged = merge_notes(DECISIONS, *contents)
-    assert ids(merged) == set().union(*map(ids, contents))
+    there = [one for each in contents for one in parse_note(DECISIONS, each).records]
+    assert ids(merged) == {one.id for one in without_forgotten(there)}
     for order in itertools.permutations(contents):
         assert merge_notes(DECISIONS, *order) == merged
     assert merge_notes(DECISIONS, merged, merged) == merged
@@ -69,10 +81,54 @@ def test_a_record_that_an_editor_dates_back_does_not_replace_the_one_that_was_wr
     assert [each.body for each in merged.records] == ["the real reason", "no good reason"]
 
 
-def test_a_tombstone_kills_its_record_in_every_merge() -> None:
-    one = record("One", "body")
-    stone = Record(DECISIONS, "0" * 16, "tombstone", NOW + timedelta(days=1), "x", "", of=one.id)
-    killed = note_of(one, stone)
-    merged = merge_notes(DECISIONS, note_of(one, record("Two", "b")), killed)
+def test_a_tombstone_leaves_no_byte_of_its_record_in_any_merge() -> None:
+    one, two = record("One", "the forgotten text"), record("Two", "b")
+    killed = dump_record(stone_of(one))
+    for contents in (
+        (note_of(one, two), killed),
+        (killed, note_of(two, one)),
+        (note_of(one, two, stone_of(one)),),
+    ):
+        merged = merge_notes(DECISIONS, *contents)
+        assert b"forgotten text" not in merged
+        living = settle(DECISIONS, "a" * 40, parse_note(DECISIONS, merged))
+        assert [memory.record.summary for memory in living] == ["Two"]
+        assert merge_notes(DECISIONS, merged, note_of(one)) == merged
+
+
+def test_what_resolved_a_forgotten_record_goes_with_it_and_other_words_stay() -> None:
+    one = record("One", "the forgotten text")
+    said = f"Resolves {one.id}"
+    solved = Record(
+        DECISIONS, identity(DECISIONS, "resolution", None, said, "in full"), "resolution", NOW,
+        said, "in full", of=one.id,
+    )  # fmt: skip
+    content = (
+        b"LGTM\n\n"
+        + note_of(one, solved)
+        + b"\nreally\n\n"
+        + note_of(stone_of(one), record("Two", "b"))
+    )
+    note = parse_note(DECISIONS, drop_forgotten(DECISIONS, content))
+    assert note.stray == (b"LGTM\n\nreally",)
+    assert [each.type for each in note.records] == ["tombstone", "decision"]
+
+
+def test_a_note_of_many_records_is_united_in_time_that_its_length_bounds() -> None:
+    content = b"\n".join(dump_record(record(f"Chose {one}", "x" * 200)) for one in range(8000))
+    late = dump_record(stone_of(record("Chose 0", "x" * 200)))
+    begun = time.process_time()
+    merged = merge_notes(DECISIONS, content, late)
+    read = time.process_time()
+    assert len(parse_note(DECISIONS, merged).records) == 8000
+    # Nearly twenty times as long where each record is put below all others before it.
+    assert read - begun < 8 * (time.process_time() - read)
+
+
+def test_a_record_that_somebody_edited_is_another_one_and_outlives_the_first() -> None:
+    one = record("One", "first thoughts")
+    edited = dump_record(one).replace(b"first", b"second")
+    merged = merge_notes(DECISIONS, edited, note_of(one, stone_of(one)))
     living = settle(DECISIONS, "a" * 40, parse_note(DECISIONS, merged))
-    assert [memory.record.summary for memory in living] == ["Two"]
+    assert [memory.record.body for memory in living] == ["second thoughts"]
+    assert b"first thoughts" not in merged

@@ -51,11 +51,38 @@ def test_hazard_what_git_overwrote_on_another_commit_is_back_when_it_is_asked_fo
     store.capture(draft("Lost too"), commits[0])
     overwrite(store, stale, commits[2], parent=store.tips()[DECISIONS])
     git(store.repository, "notes", "--ref=cs/decisions", "append", "-m", "later", commits[2])
-    store.mend()
+    back = store.mend()
+    assert sorted(one.record.summary for one in back) == ["Lost", "Lost too"]
     assert summaries(store) == ["First", "Lost", "Lost too"]
     before = resolve(store.repository, DECISIONS.ref)
-    store.mend()
+    assert store.mend() == ()
     assert resolve(store.repository, DECISIONS.ref) == before
+
+
+def test_a_look_for_what_is_lost_reads_many_moves_of_git_in_one_go(store: NotesStore) -> None:
+    store.capture(draft("First"))
+    stale = store.tips()[DECISIONS]
+    store.capture(draft("Lost"))
+    overwrite(store, stale, "HEAD", parent=stale)
+    for number in range(6):
+        git(store.repository, "notes", "--ref=cs/decisions", "append", "-m", f"said {number}")
+    assert [one.record.summary for one in store.mend()] == ["Lost"]
+    assert b"said 5" in git(store.repository, "notes", "--ref=cs/decisions", "show").stdout
+
+
+def test_what_was_forgotten_stays_so_when_git_writes_over_it(store: NotesStore) -> None:
+    commits = add_commits(store.repository, 2)
+    one = store.capture(draft("Forgotten", "too much"), commits[0]).memory
+    stale = store.tips()[DECISIONS]
+    store.forget(one.reference)
+    overwrite(store, stale, commits[1], parent=store.tips()[DECISIONS])
+    assert summaries(store) == ["Forgotten"]
+    store.mend()
+    assert summaries(store) == []
+    assert (
+        b"too much"
+        not in git(store.repository, "notes", "--ref=cs/decisions", "show", commits[0]).stdout
+    )
 
 
 def test_what_a_person_removes_or_edits_with_git_stays_so(store: NotesStore) -> None:

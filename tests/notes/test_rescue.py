@@ -8,8 +8,11 @@ import pytest
 
 from cspace import proc
 from cspace.errors import Conflict, NotFound, UsageError
+from cspace.notes.catalog import Catalog
+from cspace.notes.copies import without_copies
 from cspace.notes.namespaces import Namespace
 from cspace.notes.orphans import Standing, observe_standings, place_memories
+from cspace.notes.question import Question
 from cspace.notes.rescue import Proposal, apply_rescue, choose_rescue, plan_rescue
 from cspace.notes.successors import Kind
 from tests.notes.clones import DECISIONS, Person, clone, make_bare
@@ -228,6 +231,42 @@ def test_a_resolution_comes_along_and_what_was_forgotten_does_not(ann: Person) -
     found = {one.record.summary: one for one in ann.store.iter_memories() if one.commit == here}
     assert found["CI is red"].resolution == "A stale cache."
     assert set(found) == {"CI is red", "Wrong"}
+
+
+def test_a_rescued_memory_is_listed_and_found_once_where_history_reaches_it(ann: Person) -> None:
+    ann.commit("a.txt", "a\n")
+    ann.capture("Chose alpha")
+    ann.git("commit", "--quiet", "--amend", "--message", "Other words")
+    rescue(ann)
+    for number in range(3):
+        ann.capture(f"Chose alpha or {number}", body="It may be.\n")
+    shown = without_copies(ann.root, ann.store.iter_memories())
+    head = ann.git("rev-parse", "HEAD")
+    assert sorted({one.commit for one in shown}) == [head]
+    assert len(shown) == 4
+    recalled = Catalog(ann.store).recall(Question("alpha", limit=4))
+    assert [one.memory.commit for one in recalled.hits] == [head] * 4
+    assert len(ann.memories()) == 5
+
+
+def test_the_same_memory_of_two_reached_commits_is_two(ann: Person) -> None:
+    ann.capture("Chose alpha")
+    ann.commit("a.txt", "a\n")
+    ann.capture("Chose alpha")
+    assert len(without_copies(ann.root, ann.store.iter_memories())) == 2
+    assert len(Catalog(ann.store).recall(Question("alpha")).hits) == 2
+
+
+def test_a_text_forgotten_on_the_target_is_not_brought_there_again(ann: Person) -> None:
+    old = ann.commit("a.txt", "a\n")
+    ann.capture("Drop this", body="It said too much.\n")
+    ann.git("commit", "--quiet", "--amend", "--message", "Other words")
+    ann.capture("Drop this", body="It said too much.\n")
+    new = ann.git("rev-parse", "HEAD")
+    ann.store.forget(f"decisions:{new}")
+    apply_rescue(ann.store, [choose_rescue(ann.store, old, new)])
+    assert not stands_on(ann, "Drop this")
+    assert "too much" not in ann.git("notes", "--ref=cs/decisions", "show", new)
 
 
 def test_rescued_memories_sync_and_stay_as_many(tmp_path: Path) -> None:

@@ -113,6 +113,28 @@ def test_a_forgotten_memory_is_gone_for_good_and_its_neighbour_stays(store: Note
         store.forget(f"{one.reference}/{one.id}")
 
 
+def test_a_forgotten_memory_leaves_no_byte_of_its_text_in_the_note(store: NotesStore) -> None:
+    one = store.capture(draft("The wrong one", "It said too much.\n", BLOCKERS)).memory
+    store.resolve(one.reference, "Said too much again.")
+    git(store.repository, "notes", "--ref=cs/blockers", "append", "-m", "LGTM")
+    store.forget(one.reference)
+    text = show(store.repository, "cs/blockers")
+    assert b"too much" not in text
+    assert b"The wrong one" not in text
+    assert text.startswith(b"LGTM\n")
+    assert text.count(one.id.encode()) == 2  # both in the tombstone
+
+
+def test_the_next_write_drops_what_somebody_put_back_below_a_tombstone(store: NotesStore) -> None:
+    one = store.capture(draft("The wrong one", "It said too much.\n")).memory
+    before = show(store.repository, "cs/decisions")
+    store.forget(one.reference)
+    git(store.repository, "notes", "--ref=cs/decisions", "append", "-F", "-", stdin=before)
+    store.capture(draft("Next"))
+    assert b"too much" not in show(store.repository, "cs/decisions")
+    assert [each.record.summary for each in store.iter_memories()] == ["Next"]
+
+
 def test_two_findings_that_differ_only_in_their_line_are_not_silently_one(
     store: NotesStore,
 ) -> None:
@@ -260,6 +282,28 @@ def test_a_ref_that_is_no_commit_of_notes_is_an_error_and_stays(store: NotesStor
     with pytest.raises(CspaceError, match="no commit of notes"):
         store.capture(draft("Chose RS256"))
     assert git(store.repository, "rev-parse", DECISIONS.ref).text == blob
+
+
+def test_a_ref_that_is_no_commit_hides_no_other_namespace_and_is_named(store: NotesStore) -> None:
+    store.capture(draft("Chose RS256"))
+    blob = git(store.repository, "hash-object", "-w", "--stdin", stdin=b"x").text
+    git(store.repository, "update-ref", REVIEWS.ref, blob)
+    assert [one.record.summary for one in store.iter_memories()] == ["Chose RS256"]
+    assert {one: each.memories for one, each in take_census(store).items()} == {DECISIONS: 1}
+    assert store.broken() == (REVIEWS,)
+    assert store.mend() == ()
+
+
+def test_a_lock_that_a_killed_git_left_is_named(store: NotesStore) -> None:
+    store.capture(draft("First"))
+    lock = store.place.common_directory / f"{DECISIONS.ref}.lock"
+    lock.touch()
+    with pytest.raises(Conflict, match="locked by another git") as told:
+        store.capture(draft("Second"))
+    assert str(lock) in str(told.value)
+    assert "remove that file" in (told.value.hint or "")
+    lock.unlink()
+    assert store.capture(draft("Second")).is_new
 
 
 def test_a_store_kept_open_captures_as_one_that_is_not(store: NotesStore) -> None:

@@ -10,11 +10,13 @@ import pytest
 from cspace import git, git_import, proc
 from cspace.errors import CommandFailed, NotFound, UsageError
 from cspace.git_remote import GitRemote
+from cspace.notes.configure import configure
 from cspace.notes.draft import Draft
 from cspace.notes.namespaces import Namespace
 from cspace.notes.remote import find_offer, find_remote, hint_where_none
 from cspace.notes.sync import Sync
 from tests.notes.clones import Person, clone, make_bare
+from tests.notes.test_overwritten import overwrite
 
 KEY = "ghp_" + "q8Zr1Xv7Lm3Tn5Wb9Yc2Kd4Jf6Hg0PsAaBbC"
 
@@ -81,6 +83,36 @@ def test_what_one_forgets_stays_forgotten_when_both_have_synced(ann: Person, bob
     assert ann.summaries() == bob.summaries() == sorted(["Keep this", "Something new"])
     assert kept.commit == gone.commit
     assert ann.trees() == bob.trees()
+
+
+def test_a_secret_that_was_forgotten_holds_up_no_sync_and_is_gone_from_every_tip(
+    ann: Person, bob: Person, bare: Path
+) -> None:
+    ann.capture("Before")
+    ann.sync()
+    leaked = ann.capture("A token", body=f"token = {KEY}\n", allow_secret=True)
+    assert not all(one.is_whole for one in ann.sync())
+    ann.store.forget(f"decisions:{leaked.commit}/{leaked.id}")
+    assert all(one.is_whole for one in ann.sync())
+    assert KEY.encode() not in _objects(bare)
+    bob.sync()
+    assert bob.summaries() == ["Before"]
+
+
+def test_forgetting_takes_the_text_out_of_the_notes_of_all_who_sync(
+    ann: Person, bob: Person, bare: Path
+) -> None:
+    gone = ann.capture("Drop that", body="It said too much.\n")
+    ann.sync(), bob.sync()
+    bob.capture("Something new")
+    ann.store.forget(gone.reference)
+    for person in (ann, bob, ann, bob):
+        person.sync()
+    assert ann.trees() == bob.trees() == Person(bare).trees()
+    for root in (ann.root, bob.root, bare):
+        assert "too much" not in Person(root).git(
+            "notes", "--ref=cs/decisions", "show", gone.commit
+        )
 
 
 def test_a_resolution_reaches_the_other(ann: Person, bob: Person) -> None:
@@ -206,8 +238,11 @@ def test_a_text_that_was_taken_out_by_hand_is_not_pushed_as_history(
     ann.git("notes", "--ref=cs/learnings", "remove", "HEAD")
     ann.capture("Clean", namespace=Namespace.LEARNINGS)
     assert all(one.is_whole for one in ann.sync())
-    held = proc.run("git", "-C", bare, "cat-file", "--batch", "--batch-all-objects").stdout
-    assert KEY.encode() not in held
+    assert KEY.encode() not in _objects(bare)
+
+
+def _objects(bare: Path) -> bytes:
+    return proc.run("git", "-C", bare, "cat-file", "--batch", "--batch-all-objects").stdout
 
 
 def test_what_comes_in_is_here_although_a_leak_blocks_the_push(ann: Person, bob: Person) -> None:
@@ -348,6 +383,17 @@ def test_a_remote_that_sends_too_much_is_stopped(ann: Person, bob: Person) -> No
         remote.fetch(["+refs/notes/cs/decisions:refs/cspace/notes/origin/decisions"])
 
 
+def test_a_ref_of_ours_that_is_no_commit_is_refused_and_the_others_go_on(
+    ann: Person, bob: Person
+) -> None:
+    blob = ann.git("hash-object", "-w", "--stdin", stdin=b"x")
+    ann.git("update-ref", Namespace.DECISIONS.ref, blob)
+    ann.capture("Learned", namespace=Namespace.LEARNINGS)
+    results = {one.namespace: one for one in ann.sync()}
+    assert "no commit of notes" in (results[Namespace.DECISIONS].refused or "")
+    assert results[Namespace.LEARNINGS].sent == 1
+
+
 def test_a_namespace_that_the_remote_lost_is_pushed_again(ann: Person, bare: Path) -> None:
     ann.capture("One")
     ann.sync()
@@ -416,6 +462,36 @@ def test_a_fresh_clone_is_told_what_its_remote_has(ann: Person, bare: Path, tmp_
     assert offer.command == hint_where_none(fresh.root) == "cspace notes sync origin"
     fresh.sync()
     assert find_offer(fresh.root) is None
+
+
+def test_what_a_plain_fetch_brought_is_offered_until_a_sync_has_merged_it(
+    ann: Person, bob: Person
+) -> None:
+    bob.capture("Mine")
+    configure(bob.root, bob.store.place)
+    ann.capture("Theirs")
+    ann.sync()
+    assert find_offer(bob.root) is None
+    bob.git("fetch", "--quiet")
+    offer = find_offer(bob.root)
+    assert offer is not None
+    assert offer.namespaces == (Namespace.DECISIONS,)
+    bob.capture("A token", body=f"token = {KEY}\n", allow_secret=True)
+    bob.sync()  # merges, and pushes nothing
+    assert find_offer(bob.root) is None
+
+
+def test_a_sync_brings_back_what_git_overwrote_before_it_reads(ann: Person, bob: Person) -> None:
+    ann.capture("First")
+    stale = ann.store.tips()[Namespace.DECISIONS]
+    ann.capture("Lost")
+    overwrite(ann.store, stale, "HEAD", parent=stale)
+    assert ann.summaries() == ["First"]
+    sync = Sync(ann.store, find_remote(ann.root, None))
+    sync.run()
+    assert [one.record.summary for one in sync.restored] == ["Lost"]
+    bob.sync()
+    assert bob.summaries() == ["First", "Lost"]
 
 
 def test_nobody_is_told_of_a_remote_that_is_silent_or_not_there(ann: Person, repo: Path) -> None:

@@ -37,7 +37,7 @@ def test_everything_comes_over_and_a_second_import_changes_nothing(
     ann.git("notes", "--ref=cs/progress", "append", "-m", "A plain remark", "HEAD")
     lines = list(export_notes(ann.store))
     done = import_notes(bob.store, lines)
-    assert (done.records, done.new, done.commits) == (12, 12, 10)
+    assert (done.records, done.new, done.commits) == (11, 11, 10)
     assert bob.memories() == ann.memories()
     assert "A plain remark" in bob.git("notes", "--ref=cs/progress", "show", "HEAD")
     before = bob.tips()
@@ -87,6 +87,20 @@ def test_a_leak_in_a_file_is_refused_unless_a_person_allows_it(ann: Person, bob:
     assert KEY not in str(told.value)
     assert bob.memories() == []
     assert import_notes(bob.store, lines, allow_secret=True).new == 1
+
+
+def test_a_forgotten_memory_does_not_come_back_from_a_file_and_blocks_nothing(
+    ann: Person, bob: Person
+) -> None:
+    one = ann.capture("A token", body=f"token = {KEY}\n", allow_secret=True)
+    ann.capture("Else")
+    lines = list(export_notes(ann.store))
+    bob.capture("A token", body=f"token = {KEY}\n", allow_secret=True)
+    bob.store.forget(f"decisions:{one.commit}/{one.id}")
+    done = import_notes(bob.store, lines)
+    assert (done.records, done.new) == (1, 1)
+    assert bob.summaries() == ["Else"]
+    assert KEY not in bob.git("notes", "--ref=cs/decisions", "show")
 
 
 @pytest.mark.parametrize(
