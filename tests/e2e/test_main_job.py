@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.e2e]
 CONNECTED = [
     "cspace-context: cspace context-server - ✔ Connected",
     "cspace-memory: cspace context-server --toolset memory - ✔ Connected",
+    "cspace-notes: cspace context-server --toolset notes - ✔ Connected",
 ]
 INIT = [".mcp.json", ".cspace.json", ".gitignore", ".cspace/memory", ".cspace/context"]
 DECISION = {
