@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from cspace.errors import UsageError
@@ -58,11 +59,9 @@ def render_counts(repository: Repository) -> str:
     Raises:
         CspaceError, OSError: the index can not be read.
     """
-    with glance.opened(repository.common_directory) as index:
-        current = glance.is_current(index, repository.worktree.top)
-        counts = glance.count(index) if index else {}
+    current, counts = _glance(repository)
     if not current and _refreshed(repository):
-        return render_counts(repository)
+        current, counts = _glance(repository)
     if not counts:
         return "" if current else _NOT_INDEXED
     listed = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -71,6 +70,13 @@ def render_counts(repository: Repository) -> str:
         f"This repository has memories attached to its commits: {listed}{more}. Before you decide"
         ' something they may know of: /cs:recall, notes_recall, or `cspace notes recall "…"`.'
     )
+
+
+def _glance(repository: Repository) -> tuple[bool, Mapping[str, int]]:
+    """Return whether the index says what git says, and what it counts."""
+    with glance.opened(repository.common_directory) as index:
+        current = glance.is_current(index, repository.worktree.top)
+        return current, glance.count(index) if index else {}
 
 
 def _refreshed(repository: Repository) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cspace.errors import MALFORMED
-from cspace.git import list_refs
+from cspace.git import list_commit_refs
 from cspace.index.database import BrokenIndex, ReadOnlyIndex
 from cspace.index.index import Index
 from cspace.index.model import Filters, Hit
@@ -49,7 +49,8 @@ def opened(common: Path) -> Iterator[Index | None]:
 
 def is_current(index: Index | None, repository: Path) -> bool:
     """Tell whether an index says what git says, no index where git has no notes; asks git once."""
-    tips = {ref.removeprefix(PREFIX): tip for ref, tip in list_refs(repository, PREFIX).items()}
+    refs = list_commit_refs(repository, PREFIX)
+    tips = {ref.removeprefix(PREFIX): tip for ref, tip in refs.items()}
     known = {name: tip for name, tip in tips.items() if name in set(Namespace)}
     state = index.kept().state if index else {}
     return known == {name: state[name] for name in Namespace if name in state}
