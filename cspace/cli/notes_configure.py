@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cspace.cli import render
-from cspace.cli.git_settings import describe_setting
+from cspace.cli.git_settings import show_changes
 from cspace.cli.notes_options import Remote
 from cspace.cli.options import AsJson, DryRun
 from cspace.deps import Deps
@@ -39,10 +38,4 @@ def configure(
     deps: Deps = context.obj
     store = deps.notes()
     done = apply(store.repository, store.place, remote, undo=undo, dry_run=dry_run)
-    if as_json:
-        render.show_json(changes=done.changes, notices=done.notices, dry_run=dry_run)
-        return
-    lines = [line for change in done.changes for line in describe_setting(change)]
-    render.show_lines(lines or ["nothing to do: it is so already"])
-    for notice in done.notices:
-        render.note(f"note: {notice}")
+    show_changes(done.changes, done.notices, dry_run=dry_run, as_json=as_json)

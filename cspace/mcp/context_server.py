@@ -24,7 +24,7 @@ from cspace.mcp.context_results import (
     entries_facts,
     findings_facts,
 )
-from cspace.mcp.server import Server
+from cspace.mcp.server import Server, build_server
 from cspace.mcp.tools import ADD, ASK_A_PERSON, DESTROY, READ, StrictTool, facts, strict_tool
 
 NAME = "cspace-context"
@@ -67,17 +67,7 @@ def build(store: ContextStore, *, version: str = "", remote: bool = False) -> Se
     tools = [*_read_tools(store), *_list_tools(store), *_write_tools(store)]
     if store.origin.instance is None and not remote:
         tools.append(_remove_tool(store))
-    for tool in tools:
-        tool.root = store.root
-    server = Server(
-        NAME,
-        instructions=INSTRUCTIONS,
-        version=version,
-        tools=[*tools],
-        log_level="WARNING",
-        # What others write is not ours to announce: nobody shall wait for news from here.
-        subscriptions=False,
-    )
+    server = build_server(NAME, INSTRUCTIONS, tools, root=store.root, version=version)
     server.root = store.root
     server.prepare = lambda: _add_the_rest(server, store)
     return server

@@ -13,7 +13,7 @@ from cspace.errors import UsageError
 from cspace.mcp.memory_asking import Asking, reference, told, waits
 from cspace.mcp.memory_caller import Caller, Wish
 from cspace.mcp.memory_results import FiledFacts, ListFacts, list_facts
-from cspace.mcp.server import Server
+from cspace.mcp.server import Server, build_server
 from cspace.mcp.tools import ADD, DESTROY, READ, StrictTool, facts, strict_tool
 from cspace.memory.framing import QUOTED, list_frames, name_of, quote_line, quote_memory
 from cspace.memory.here import Wanted
@@ -58,16 +58,7 @@ Limit = Annotated[int, Field(ge=1, le=100)]
 def build(caller: Caller, *, version: str = "") -> Server:
     """Return the server of a caller's memory."""
     tools = [*_read_tools(caller), *_write_tools(caller)]
-    for tool in tools:
-        tool.root = caller.store.root
-    return Server(
-        NAME,
-        instructions=INSTRUCTIONS,
-        version=version,
-        tools=[*tools],
-        log_level="WARNING",
-        subscriptions=False,
-    )
+    return build_server(NAME, INSTRUCTIONS, tools, root=caller.store.root, version=version)
 
 
 def _read_tools(caller: Caller) -> list[StrictTool]:

@@ -17,7 +17,7 @@ from cspace.mcp.notes_results import (
     render_memories,
     render_recalled,
 )
-from cspace.mcp.server import Server
+from cspace.mcp.server import Server, build_server
 from cspace.mcp.tools import ADD, READ, StrictTool, facts, strict_tool
 from cspace.notes.draft import Draft
 from cspace.notes.listing import Wanted
@@ -74,16 +74,7 @@ DEFAULT_ROWS = 50
 def build(caller: NotesCaller, *, version: str = "") -> Server:
     """Return the server of a repository's memories."""
     tools = [*_read_tools(caller), _capture_tool(caller)]
-    for tool in tools:
-        tool.root = caller.root
-    return Server(
-        NAME,
-        instructions=INSTRUCTIONS,
-        version=version,
-        tools=[*tools],
-        log_level="WARNING",
-        subscriptions=False,
-    )
+    return build_server(NAME, INSTRUCTIONS, tools, root=caller.root, version=version)
 
 
 def _read_tools(caller: NotesCaller) -> list[StrictTool]:

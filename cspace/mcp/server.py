@@ -24,7 +24,7 @@ from pydantic import AnyUrl
 
 from cspace.errors import CspaceError, NotFound, UsageError
 from cspace.mcp.stdio import StdioServer
-from cspace.mcp.tools import explain
+from cspace.mcp.tools import StrictTool, explain
 
 
 class Server(StdioServer):
@@ -122,3 +122,25 @@ def _cause(error: BaseException) -> CspaceError | None:
     while cause is not None and not isinstance(cause, CspaceError):
         cause = cause.__cause__
     return cause
+
+
+def build_server(
+    name: str, instructions: str, tools: Iterable[StrictTool], *, root: Path, version: str
+) -> Server:
+    """Return a server of tools.
+
+    Args:
+        root: errors name what lies below it by its relative path.
+    """
+    offered = list(tools)
+    for tool in offered:
+        tool.root = root
+    return Server(
+        name,
+        instructions=instructions,
+        version=version,
+        tools=[*offered],
+        log_level="WARNING",
+        # What others write is not ours to announce: nobody shall wait for news from here.
+        subscriptions=False,
+    )
