@@ -63,7 +63,7 @@ def assert_connected_once(person: Person) -> None:
     assert [line for line in said.splitlines() if "cspace-" in line] == CONNECTED
     assert "onflict" not in said
     state = json.loads(person.inside("mercury", "cat", "/home/dev/.claude/.claude.json"))
-    assert sorted(state["mcpServers"]) == ["cspace-context", "cspace-memory"]
+    assert sorted(state["mcpServers"]) == ["cspace-context", "cspace-memory", "cspace-notes"]
     in_projects = [each.get("mcpServers") for each in state.get("projects", {}).values()]
     assert not any(in_projects)
 
