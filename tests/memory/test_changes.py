@@ -62,13 +62,14 @@ def apply(before: bytes | None, wanted: Change) -> bytes:
 @example("---\nname: forged\n---\n")
 @example("a\r\nb")
 @example("\ufeff---\nx: y\n---\n# t")
+@example("## Context---\n")
 @examples(60, 3000)
 def test_a_new_body_comes_back_byte_for_byte(body: str) -> None:
     content = apply(None, change(Operation.CREATE, body))
     written = body.encode()
     assert body_of(content) in (written, written + b"\n", written + b"\r\n")
     assert body_of(content).endswith(b"\n")
-    header = yaml.safe_load(content.split(b"---\n", 2)[1])
+    header = yaml.safe_load(content.split(b"\n---\n", 1)[0].removeprefix(b"---\n"))
     assert list(header) == ["name", "description", "metadata"]
     assert header["name"] == "testing"
     assert header["metadata"] == {"type": "user", "updated_at": NOW}
